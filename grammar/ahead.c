@@ -27,7 +27,7 @@ mark_term(rlf_lower *l, int term)
 static void
 mark_region(rlf_lower *l, int part)
 {
-    const rlf_part *p = &l->s->parts.data[part];
+    const rlf_sema_part *p = &l->s->parts.data[part];
     for (size_t i = 0; i < p->items.count; i++)
         mark_item(l, p->items.data[i]);
 }

@@ -150,7 +150,7 @@ def_changes(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module)
 static const rlf_ast_decl *
 def_of(rlf_sema *s, const rlf_ast_expr *e, rlf_module **module)
 {
-    rlf_found found;
+    rlf_found_name found;
     bool plain = e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_NAME;
     bool known = plain ? rlf_name_find(s, &e->left->name, &found)
                        : e->kind == RLF_AST_CALL &&
@@ -166,7 +166,7 @@ changes(rlf_sema *s, const rlf_ast_expr *e)
 {
     if (!e)
         return false;
-    rlf_found found;
+    rlf_found_name found;
     if (e->kind == RLF_AST_NAME) {
         if (rlf_name_find(s, &e->name, &found))
             return found.decl && found.decl->kind == RLF_AST_STATE;
@@ -282,7 +282,7 @@ put_number(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
 static bool
 is_number(rlf_sema *s, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (e->kind != RLF_AST_NAME)
         return e->kind == RLF_AST_NUMBER;
     return rlf_name_find(s, &e->name, &found) && found.decl &&
@@ -305,7 +305,7 @@ put_flag(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
 static bool
 is_bare_path(const rlf_matcher *m, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     const rlf_ast_expr *first = e;
     while (!first->paren &&
            (first->kind == RLF_AST_FIELD ||
@@ -448,7 +448,7 @@ put_word(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         }
         if (tries || e->kind == RLF_AST_NUMBER)
             break;
-        rlf_found found;
+        rlf_found_name found;
         bool named =
             e->kind != RLF_AST_NAME || (rlf_name_find(m->s, &e->name, &found) &&
                                         (found.local || found.decl));
@@ -638,7 +638,7 @@ no_column(const rlf_matcher *m, const rlf_ast_arg *given, const char *field)
 static bool
 is_field(const rlf_matcher *m, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     return e->kind == RLF_AST_FIELD && e->left->kind == RLF_AST_NAME &&
            !rlf_name_find(m->s, &e->left->name, &found) &&
            !rlf_name_qualified(m->s, e, &found);

@@ -22,7 +22,7 @@ typedef struct sum {
 static bool
 has_model(rlf_sema *s, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     switch (e->kind) {
     case RLF_AST_NAME:
         if (!rlf_name_find(s, &e->name, &found))
@@ -271,7 +271,7 @@ is_nothing(const rlf_ast_expr *e)
 bool
 rlf_assign_same(rlf_sema *s, const rlf_ast_decl *state, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (e->kind == RLF_AST_NAME)
         return rlf_name_find(s, &e->name, &found) && found.decl == state;
     if (e->kind == RLF_AST_INDEX) /* of some rows: of these it is the same */

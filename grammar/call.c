@@ -596,7 +596,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
 }
 
 static rlf_entity
-record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
+record_field(rlf_sema *s, const rlf_hook_outputs *r, const rlf_ast_expr *e)
 {
     const char **names = RLF_NEW_ARRAY(s->arena, const char *, r->n_gives + 1);
     for (int i = 0; i < r->n_gives; i++)

@@ -130,7 +130,7 @@ set_is_inside(const collecting *c, int set)
 {
     int item = c->s->makers.data[set].item;
     return item >= 0 &&
-           rlf_part_holds(c->s, c->body, c->s->items.data[item].region);
+           rlf_sema_part_holds(c->s, c->body, c->s->items.data[item].region);
 }
 
 static bool
@@ -138,7 +138,7 @@ term_is_inside(const collecting *c, int term)
 {
     const rlf_term *t = &c->s->terms.data[term];
     return t->kind != RLF_TERM_CONST &&
-           rlf_part_holds(c->s, c->body, t->region);
+           rlf_sema_part_holds(c->s, c->body, t->region);
 }
 
 /* Changes the entity to what it is after the block: false if it is nothing
@@ -160,7 +160,7 @@ after_block(collecting *c, rlf_entity *entity)
             return false;
         entity->term = twin_term(c, entity->term);
     } else if (entity->kind == RLF_ENTITY_RECORD) {
-        rlf_record *r = RLF_NEW(s->arena, rlf_record);
+        rlf_hook_outputs *r = RLF_NEW(s->arena, rlf_hook_outputs);
         *r = *entity->record;
         r->values = RLF_NEW_ARRAY(s->arena, rlf_entity, r->n_gives + 1);
         for (int i = 0; i <= r->n_gives; i++) {
@@ -210,7 +210,7 @@ give_nothing(rlf_sema *s, const rlf_ast_block *block)
 static int
 find_draw(rlf_sema *s, const rlf_ast_name *name)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (!rlf_name_find(s, name, &found)) {
         rlf_name_unknown(s, name, RLF_WANT_VALUE, NULL);
         return -1;
@@ -263,7 +263,7 @@ is_unused(rlf_sema *s, int draw, const rlf_ast_stmt *stmt)
 static void
 leave_region(rlf_sema *s, int item)
 {
-    rlf_part *part = &s->parts.data[s->items.data[item].region];
+    rlf_sema_part *part = &s->parts.data[s->items.data[item].region];
     size_t n = --part->items.count;
     for (size_t i = (size_t)s->items.data[item].place; i < n; i++) {
         part->items.data[i] = part->items.data[i + 1];
@@ -470,7 +470,7 @@ rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
                     .keep = -1,
                     .in_parts = each->given && most < count->number};
     c.item = rlf_item_place(s, item);
-    c.body = rlf_part_new(s, c.item);
+    c.body = rlf_sema_part_new(s, c.item);
     RLF_PUSH_IN(s->arena, &s->items.data[c.item].regions, c.body);
     move_draw(&c, draw, most);
     walk(&c, stmt);

@@ -39,7 +39,7 @@ look_at_call(looker *l, const rlf_ast_expr *e)
 {
     rlf_sema *s = l->s;
     const rlf_ast_expr *called = e->left;
-    rlf_found found = {0};
+    rlf_found_name found = {0};
     bool field = called->kind == RLF_AST_FIELD;
     bool over = e->args && e->args->count && e->args->data[0].over.text;
     for (size_t i = 0; e->args && i < e->args->count; i++) {
@@ -73,7 +73,7 @@ static void
 look_at_name(looker *l, const rlf_ast_expr *e)
 {
     rlf_sema *s = l->s;
-    rlf_found found;
+    rlf_found_name found;
     bool wrong;
     if (rlf_name_find(s, &e->name, &found))
         wrong = found.decl && (found.decl->kind == RLF_AST_DEF ||
@@ -97,7 +97,7 @@ look_at_text(looker *l, const rlf_ast_expr *e, const rlf_ast_expr *side)
 static void
 look(looker *l, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (!e)
         return;
     switch (e->kind) {

@@ -52,7 +52,7 @@ rlf_entity_number(rlf_sema *s, const rlf_entity *entity, rlf_span span)
         return entity->term;
     if (entity->kind == RLF_ENTITY_NONE)
         return -1;
-    const rlf_record *r = entity->record;
+    const rlf_hook_outputs *r = entity->record;
     if (entity->kind == RLF_ENTITY_RECORD && r->n_gives == 1 &&
         !r->gives[0].name[0])
         return rlf_entity_number(s, &r->values[0], span);
@@ -119,7 +119,7 @@ quoted(rlf_sema *s, const char *name)
 }
 
 static rlf_entity
-declared(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name)
+declared(rlf_sema *s, const rlf_found_name *found, const rlf_ast_name *name)
 {
     const rlf_ast_decl *decl = found->decl;
     rlf_entity none = rlf_entity_none(name->span);
@@ -163,7 +163,7 @@ of_a_round(rlf_sema *s, const rlf_ast_name *name, const rlf_named *named)
 static rlf_entity
 eval_name(rlf_sema *s, const rlf_ast_name *name)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (rlf_name_find(s, name, &found)) {
         if (found.local && found.local->round)
             of_a_round(s, name, found.local);
@@ -287,12 +287,12 @@ static rlf_entity
 eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts, int condition,
           bool holds)
 {
-    const rlf_choice *outer = s->choice;
+    const rlf_sema_choice *outer = s->choice;
     double value;
     s->idle += !counts;
     if (condition >= 0 && !rlf_term_constant(s, condition, &value)) {
-        rlf_choice *choice = RLF_NEW(s->arena, rlf_choice);
-        *choice = (rlf_choice){condition, holds, outer};
+        rlf_sema_choice *choice = RLF_NEW(s->arena, rlf_sema_choice);
+        *choice = (rlf_sema_choice){condition, holds, outer};
         s->choice = choice;
     }
     rlf_entity entity = rlf_eval(s, e);
@@ -504,7 +504,7 @@ eval_list(rlf_sema *s, const rlf_ast_expr *e)
 /* ---- calls ---- */
 
 static rlf_entity
-call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
+call_found(rlf_sema *s, const rlf_found_name *found, const rlf_ast_name *name,
            const rlf_ast_expr *e)
 {
     const rlf_ast_decl *decl = found->decl;
@@ -541,7 +541,7 @@ call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
 static rlf_entity
 eval_call(rlf_sema *s, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (e->left->kind == RLF_AST_FIELD) {
         if (rlf_name_qualified(s, e->left, &found))
             return found.decl ? call_found(s, &found, &e->left->name, e)
@@ -586,7 +586,7 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
 static rlf_entity
 eval_field(rlf_sema *s, const rlf_ast_expr *e)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (rlf_name_qualified(s, e, &found))
         return found.decl ? declared(s, &found, &e->name)
                           : rlf_entity_none(e->span);

@@ -85,7 +85,7 @@ fits_rows(rlf_sema *s, const rlf_item *item, int state, const rlf_ast_expr *e)
 }
 
 static void
-set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
+set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found_name *found)
 {
     int state = rlf_sema_state(s, found->decl, found->module);
     if (state < 0) {
@@ -109,7 +109,8 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
 
 /* `name := e` of what is neither state nor model. */
 static void
-cannot_change(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
+cannot_change(rlf_sema *s, const rlf_ast_stmt *stmt,
+              const rlf_found_name *found)
 {
     const rlf_entity *entity = found->local ? &found->local->entity : NULL;
     if (entity && entity->kind == RLF_ENTITY_NONE)
@@ -136,7 +137,7 @@ cannot_change(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
 static void
 set(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    rlf_found found;
+    rlf_found_name found;
     const void *read = rlf_map_get(&s->scope->module->used, stmt->name.text);
     if (!rlf_name_find(s, &stmt->name, &found)) {
         rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING, NULL);
@@ -199,7 +200,7 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     }
     if (!good)
         return;
-    int index = rlf_item_place(s, item), part = rlf_part_new(s, index);
+    int index = rlf_item_place(s, item), part = rlf_sema_part_new(s, index);
     rlf_scope *outside = s->scope;
     rlf_loop *around = s->loop, *mine = RLF_NEW_ARRAY(s->arena, rlf_loop, n);
     rlf_scope_push(s, outside, outside->module);
@@ -244,10 +245,10 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
     int index = rlf_item_place(s, item);
     s->maybe += !known;
     s->idle += known && !yes;
-    body(s, index, stmt->body, rlf_part_new(s, index));
+    body(s, index, stmt->body, rlf_sema_part_new(s, index));
     s->idle += yes - (known && !yes);
     if (stmt->other)
-        body(s, index, stmt->other, rlf_part_new(s, index));
+        body(s, index, stmt->other, rlf_sema_part_new(s, index));
     s->idle -= yes;
     s->maybe -= !known;
 }
@@ -265,7 +266,7 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
                                        "this block runs in every step"),
                       "leave the 'every' out");
     int index = rlf_item_place(s, item);
-    body(s, index, stmt->body, rlf_part_new(s, index));
+    body(s, index, stmt->body, rlf_sema_part_new(s, index));
 }
 
 static void
@@ -296,8 +297,8 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
     if (a->update >= 0 && a->update == b->update)
         return a->condition < 0 || b->condition < 0 ||
                a->condition == b->condition;
-    return rlf_part_holds(s, a->part, b->part) ||
-           rlf_part_holds(s, b->part, a->part);
+    return rlf_sema_part_holds(s, a->part, b->part) ||
+           rlf_sema_part_holds(s, b->part, a->part);
 }
 
 /* True: a metric may have this name here; it is noted as taken. */
@@ -596,7 +597,7 @@ rlf_sema_flow(rlf_sema *s)
         return;
     s->graph->name = flow->name.text;
     s->graph->doc = flow->doc ? flow->doc : module->program->doc;
-    s->part = rlf_part_new(s, -1);
+    s->part = rlf_sema_part_new(s, -1);
     rlf_scope_push(s, NULL, module);
     for (size_t i = 0; flow->binds && i < flow->binds->count; i++)
         draw(s, &flow->binds->data[i]);

@@ -316,7 +316,7 @@ rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
     bool set = receiver->kind == RLF_ENTITY_SET;
     const char *more = arguments(s, call->args, -1), *hint = NULL;
     const char *comma = *more ? ", " : "";
-    rlf_found found = {0};
+    rlf_found_name found = {0};
     bool value = receiver->kind == RLF_ENTITY_NUMBER ||
                  receiver->kind == RLF_ENTITY_RECORD;
     if (value && rlf_builtin_reduces(name->text))

@@ -20,7 +20,7 @@ static rlf_entity
 make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
             rlf_span span)
 {
-    rlf_record *r = RLF_NEW(s->arena, rlf_record);
+    rlf_hook_outputs *r = RLF_NEW(s->arena, rlf_hook_outputs);
     r->hook = hook->name;
     r->gives = hook->gives;
     r->n_gives = hook->n_gives;

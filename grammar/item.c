@@ -125,14 +125,14 @@ rlf_item_keep(rlf_sema *s, const rlf_node_class *class, int of,
 }
 
 int
-rlf_part_new(rlf_sema *s, int parent)
+rlf_sema_part_new(rlf_sema *s, int parent)
 {
-    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = parent});
+    RLF_PUSH_IN(s->arena, &s->parts, (rlf_sema_part){.parent = parent});
     return (int)s->parts.count - 1;
 }
 
 bool
-rlf_part_holds(const rlf_sema *s, int outer, int inner)
+rlf_sema_part_holds(const rlf_sema *s, int outer, int inner)
 {
     while (inner != outer) {
         int item = s->parts.data[inner].parent;

@@ -152,7 +152,7 @@ ready(rlf_sema *s, rlf_lower *l, int term, int part)
     const rlf_term *t = &s->terms.data[term];
     int region =
         t->kind == RLF_TERM_OUT ? s->items.data[t->item].region : t->region;
-    if (!rlf_part_holds(s, part, region))
+    if (!rlf_sema_part_holds(s, part, region))
         return 0; /* made outside */
     if (t->kind == RLF_TERM_OUT)
         return t->item < 0 ? 0 : place_in(s, t->item, part) + 1;
@@ -201,7 +201,7 @@ find_change(void *ctx, int leaf)
     int model = s->items.data[t->item].receiver;
     for (size_t i = 0; i < s->items.count; i++) {
         const rlf_item *it = &s->items.data[i];
-        if (!rlf_part_holds(s, c->part, it->region))
+        if (!rlf_sema_part_holds(s, c->part, it->region))
             continue;
         int place = place_in(s, (int)i, c->part);
         for (size_t k = 0; k < it->writes.count; k++)
@@ -355,7 +355,7 @@ demand_part(rlf_lower *l, int part)
                 demand(l, it->inputs.data[k].id, item);
         }
         if (it->update >= 0) {
-            const rlf_update *u = &s->updates.data[it->update];
+            const rlf_update_statement *u = &s->updates.data[it->update];
             demand_loss(l, u->loss, item, it->update);
             if (u->taken >= 0)
                 demand_loss(l, u->taken, item, it->update);
@@ -651,7 +651,7 @@ emit_regions(rlf_lower *l, int item)
         return;
     int *regions = RLF_NEW_ARRAY(s->arena, int, it->regions.count);
     for (size_t i = 0; i < it->regions.count; i++) {
-        rlf_part *part = &s->parts.data[it->regions.data[i]];
+        rlf_sema_part *part = &s->parts.data[it->regions.data[i]];
         regions[i] = part->index = rlf_graph_add_region(s->graph, it->node);
         int *args =
             RLF_NEW_ARRAY(s->arena, int, part->sets.count + part->terms.count);
@@ -688,7 +688,7 @@ emit_part(rlf_lower *l, int part)
     bool inside = around >= 0 && s->items.data[around].ahead;
     for (size_t i = 0; i < s->parts.data[part].items.count; i++) {
         int item = s->parts.data[part].items.data[i];
-        rlf_needs *place = &l->parts[part].places[i];
+        rlf_lower_needs *place = &l->parts[part].places[i];
         /* Terms that only metrics want are computed apart from the rest, and so
          * is what is made ahead. */
         RLF_VEC(int) terms[4] = {{0}, {0}, {0}, {0}};
@@ -716,7 +716,7 @@ infer(rlf_sema *s)
         node->class->infer(s->graph, node, s->diags);
     }
     for (size_t i = 0; i < s->updates.count; i++) {
-        const rlf_update *u = &s->updates.data[i];
+        const rlf_update_statement *u = &s->updates.data[i];
         for (size_t k = 0; k < u->calls.count; k++) {
             const rlf_update_call *call = &u->calls.data[k];
             int set = s->makers.data[call->set].value_index;
@@ -756,8 +756,8 @@ rlf_sema_lower(rlf_sema *s)
     for (size_t i = 0; i < s->terms.count; i++)
         l.in_loss[i] = -1;
     for (size_t p = 0; p < s->parts.count; p++)
-        l.parts[p].places =
-            RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);
+        l.parts[p].places = RLF_NEW_ARRAY(s->arena, rlf_lower_needs,
+                                          s->parts.data[p].items.count);
     for (size_t i = 0; i < s->items.count; i++) {
         if (s->items.data[i].keep >= 0)
             drop_unused(s, (int)i);

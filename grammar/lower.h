@@ -14,15 +14,15 @@
 #define RLF_SITE_PROGRAM 0x40000000u
 
 /* Terms that the item at one place of a region is the first to need. */
-typedef struct rlf_needs {
+typedef struct rlf_lower_needs {
     struct {
         int *data;
         size_t count, room;
     } terms;
-} rlf_needs;
+} rlf_lower_needs;
 
 typedef struct rlf_lower_part {
-    rlf_needs *places; /* one an item */
+    rlf_lower_needs *places; /* one an item */
 } rlf_lower_part;
 
 typedef struct rlf_lower {
@@ -63,7 +63,7 @@ typedef struct rlf_vocab_leaf {
     int term, input; /* and its input of the loss's program */
     bool guarded;    /* rlf_derivative.guarded of that */
 } rlf_vocab_leaf;
-void rlf_vocab_loss(rlf_lower *l, const rlf_update *u,
+void rlf_vocab_loss(rlf_lower *l, const rlf_update_statement *u,
                     const rlf_vocab_leaf *leaves, size_t n, rlf_node *node,
                     rlf_loss *loss);
 /* The set, made already, that has this domain; -1: none. */

@@ -31,7 +31,7 @@ rlf_scope_leave(rlf_sema *s, rlf_scope *outside)
 
 static bool
 find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
-              rlf_found *out)
+              rlf_found_name *out)
 {
     const rlf_module_import *first = NULL;
     for (size_t i = 0; i < module->imports.count; i++) {
@@ -51,7 +51,7 @@ find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
                           "import one of them as a name of its own: import "
                           "\"...\" as x, then x.%s",
                           name->text);
-            *out = (rlf_found){0};
+            *out = (rlf_found_name){0};
             return true;
         }
         first = import;
@@ -63,9 +63,9 @@ find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
 }
 
 bool
-rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
+rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found_name *out)
 {
-    *out = (rlf_found){0};
+    *out = (rlf_found_name){0};
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         rlf_named *local = rlf_map_get(&scope->entities, name->text);
         out->local = local;
@@ -90,13 +90,13 @@ rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
 }
 
 bool
-rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
+rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found_name *out)
 {
     if (field->kind != RLF_AST_FIELD || field->left->kind != RLF_AST_NAME)
         return false;
     rlf_module *module = s->scope->module;
     const char *alias = field->left->name.text;
-    *out = (rlf_found){0};
+    *out = (rlf_found_name){0};
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         if (rlf_map_get(&scope->entities, alias))
             return false;
@@ -181,7 +181,7 @@ full_name(rlf_sema *s, const char *name)
 
 /* The results of a hook that the program names are called as it reads them. */
 static void
-name_results(rlf_sema *s, const rlf_record *record, const char *name)
+name_results(rlf_sema *s, const rlf_hook_outputs *record, const char *name)
 {
     for (int i = 0; i <= record->n_gives; i++) {
         const char *what = i < record->n_gives ? record->gives[i].name : "ok";
@@ -242,7 +242,7 @@ void
 rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_entity entity,
              const char *what)
 {
-    rlf_given given = {name->text, rlf_name_give(s, name, entity), what};
+    rlf_given_name given = {name->text, rlf_name_give(s, name, entity), what};
     if (!s->expanding)
         RLF_PUSH_IN(s->arena, &s->given, given);
 }

@@ -77,7 +77,7 @@ warn(rlf_sema *s, const rlf_term *call, const rlf_term *op)
 }
 
 void
-rlf_narrow_warn(rlf_sema *s, const rlf_update *u)
+rlf_narrow_warn(rlf_sema *s, const rlf_update_statement *u)
 {
     size_t n = s->terms.count;
     if (u->calls.count < 2)

@@ -38,14 +38,15 @@ const char *rlf_sema_path(rlf_sema *s, const rlf_module *module,
 /* ---- name.c ---- */
 
 /* The meaning of a name, in the order of hiding. Found: true. */
-typedef struct rlf_found {
+typedef struct rlf_found_name {
     const rlf_named *local;
     const rlf_ast_decl *decl;
     rlf_module *module; /* that declares it */
-} rlf_found;
-bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out);
+} rlf_found_name;
+bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found_name *out);
 /* `alias.name` of an import. */
-bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
+bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field,
+                        rlf_found_name *out);
 /* An error if the name is that of a built-in value or, of a `function`, of a
  * built-in function: it would be hidden. */
 void rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name,
@@ -403,7 +404,7 @@ void rlf_item_output_set(rlf_sema *s, int item, int set);
 rlf_item *rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
                       const rlf_ast_expr *e, rlf_span span);
 /* A region that is the body of an item (-1: the flow). */
-int rlf_part_new(rlf_sema *s, int parent);
+int rlf_sema_part_new(rlf_sema *s, int parent);
 /* The output of a class on `of` (a set, a resource; -1), the field `name` of it
  * (or NULL), in this region or around it: the term or set; -1: it did not yet.
  */
@@ -413,7 +414,7 @@ int rlf_item_made(const rlf_sema *s, const rlf_node_class *class, int of,
 void rlf_item_keep(rlf_sema *s, const rlf_node_class *class, int of,
                    const char *name, int made);
 /* Is region `inner` region `outer`, or inside of it? */
-bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
+bool rlf_sema_part_holds(const rlf_sema *s, int outer, int inner);
 
 /* ---- flow.c, collect.c, update.c ---- */
 
@@ -434,7 +435,7 @@ void rlf_update_look(rlf_sema *s, const rlf_formal *formal, int term,
 
 /* Of an update with a loss: warn of calls of which it takes some rows only,
  * because they meet calls on a part of their set. */
-void rlf_narrow_warn(rlf_sema *s, const rlf_update *u);
+void rlf_narrow_warn(rlf_sema *s, const rlf_update_statement *u);
 
 /* ---- unused.c ---- */
 

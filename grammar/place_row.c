@@ -516,7 +516,7 @@ find_model(maker *m)
 {
     rlf_sema *s = m->s;
     const rlf_ast_name *name = &m->ast->model;
-    rlf_found found;
+    rlf_found_name found;
     rlf_entity entity = {.kind = RLF_ENTITY_NONE};
     bool known = rlf_name_find(s, name, &found) && found.decl;
     if (known && found.decl->kind == RLF_AST_MODEL)
@@ -561,7 +561,7 @@ static bool
 is_live(const rlf_sema *s, int model, const char *name)
 {
     for (size_t i = 0; i < s->updates.count; i++) {
-        const rlf_update *u = &s->updates.data[i];
+        const rlf_update_statement *u = &s->updates.data[i];
         for (size_t k = 0; u->model == model && k < u->calls.count; k++) {
             if (!strcmp(u->calls.data[k].class->name, name))
                 return true;

@@ -380,8 +380,8 @@ rlf_lower_one(rlf_sema *s, int term)
 /* The node's inputs: those of the item, then the constants of the loss and the
  * sets that it needs for their spaces. */
 static void
-loss_inputs(rlf_lower *l, const maker *m, const rlf_update *u, rlf_node *node,
-            rlf_loss *loss)
+loss_inputs(rlf_lower *l, const maker *m, const rlf_update_statement *u,
+            rlf_node *node, rlf_loss *loss)
 {
     rlf_sema *s = l->s;
     bool *there = RLF_NEW_ARRAY(s->arena, bool, s->graph->domains.list.count);
@@ -419,7 +419,7 @@ void
 rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
 {
     rlf_sema *s = l->s;
-    const rlf_update *u = &s->updates.data[item->update];
+    const rlf_update_statement *u = &s->updates.data[item->update];
     maker m = maker_new(l);
     rlf_loss *loss = RLF_NEW(s->arena, rlf_loss);
     int op = build(&m, u->loss);

@@ -23,7 +23,7 @@ typedef struct ranged {
 /* Can the condition be asked for each value of the term? One that depends on
  * live calls is known in the update alone. */
 static bool
-decides(const rlf_sema *s, const rlf_choice *choice, const rlf_term *t)
+decides(const rlf_sema *s, const rlf_sema_choice *choice, const rlf_term *t)
 {
     const rlf_term *c = &s->terms.data[choice->condition];
     if (c->text || (c->touches && !t->touches))
@@ -34,8 +34,8 @@ decides(const rlf_sema *s, const rlf_choice *choice, const rlf_term *t)
 }
 
 /* The innermost choice from `choice` on that decides; NULL: there is none. */
-static const rlf_choice *
-deciding(const rlf_sema *s, const rlf_choice *choice, int term)
+static const rlf_sema_choice *
+deciding(const rlf_sema *s, const rlf_sema_choice *choice, int term)
 {
     while (choice && !decides(s, choice, &s->terms.data[term]))
         choice = choice->outer;
@@ -43,7 +43,7 @@ deciding(const rlf_sema *s, const rlf_choice *choice, int term)
 }
 
 static const char *
-key_of(const rlf_sema *s, const ranged *r, const rlf_choice *choice)
+key_of(const rlf_sema *s, const ranged *r, const rlf_sema_choice *choice)
 {
     return rlf_arena_printf(s->arena, "%.17g %.17g %d %p", r->low, r->high,
                             s->condition, (const void *)choice);
@@ -54,7 +54,7 @@ static bool
 is_looked_at(rlf_sema *s, const rlf_node_class *class, const ranged *r,
              int term)
 {
-    const rlf_choice *choice = deciding(s, s->choice, term);
+    const rlf_sema_choice *choice = deciding(s, s->choice, term);
     for (;; choice = deciding(s, choice->outer, term)) {
         if (rlf_item_made(s, class, term, key_of(s, r, choice)) >= 0)
             return true;
@@ -71,7 +71,7 @@ where_used(rlf_sema *s, const ranged *r, int term)
 {
     const rlf_term *live = &s->terms.data[term];
     int inside = rlf_term_number(s, r->low, r->at), x = term;
-    const rlf_choice *choice = deciding(s, s->choice, term);
+    const rlf_sema_choice *choice = deciding(s, s->choice, term);
     for (; choice; choice = deciding(s, choice->outer, term))
         x = rlf_term_pointwise(s, RLF_EXPR_SELECT, choice->condition,
                                choice->holds ? x : inside,

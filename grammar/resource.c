@@ -320,7 +320,7 @@ state_data(rlf_sema *s, const char *state, const rlf_ast_name *word, int *out)
                          .span = word->span,
                          .at = word->span,
                          .name = *word};
-    rlf_found found;
+    rlf_found_name found;
     if (rlf_word_is_of("int|float|bool|text|path|scalar|number", word->text) &&
         !rlf_name_find(s, word, &found)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "type", word->span,

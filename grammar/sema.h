@@ -65,17 +65,17 @@ typedef struct rlf_entity {
     const char *written; /* ... as it was before; else NULL */
     struct rlf_entity *list;
     size_t n_list;
-    const struct rlf_record *record;
+    const struct rlf_hook_outputs *record;
     rlf_span span;
 } rlf_entity;
 
 /* The outputs of a hook call: its results, then whether it went well. */
-typedef struct rlf_record {
+typedef struct rlf_hook_outputs {
     const char *hook;
     const struct rlf_give *gives; /* n_gives; one without a name: the value */
     int n_gives;
     rlf_entity *values; /* n_gives + 1; the last is `.ok` */
-} rlf_record;
+} rlf_hook_outputs;
 
 /* ---- terms ---- */
 
@@ -161,7 +161,7 @@ typedef struct rlf_update_report {
     rlf_span span;
 } rlf_update_report;
 
-typedef struct rlf_update {
+typedef struct rlf_update_statement {
     int model; /* resource */
     rlf_span span;
     struct {
@@ -175,7 +175,7 @@ typedef struct rlf_update {
         rlf_update_report *data;
         size_t count, room;
     } reports;
-} rlf_update;
+} rlf_update_statement;
 
 typedef struct rlf_item {
     const rlf_node_class *class;
@@ -206,7 +206,7 @@ typedef struct rlf_item {
     rlf_span span;
 } rlf_item;
 
-typedef struct rlf_part {
+typedef struct rlf_sema_part {
     int parent; /* item whose body it is; -1: the flow */
     struct {
         int *data;
@@ -221,7 +221,7 @@ typedef struct rlf_part {
         size_t count, room;
     } terms;   /* how many rows a round of a collect draws */
     int index; /* lower.c: the graph's region */
-} rlf_part;
+} rlf_sema_part;
 
 /* The maker of a set. */
 typedef struct rlf_maker {
@@ -248,11 +248,11 @@ typedef struct rlf_named {
 } rlf_named;
 
 /* A name that the flow gives. */
-typedef struct rlf_given {
+typedef struct rlf_given_name {
     const char *name;
     const rlf_named *named;
     const char *what; /* "given", "drawn" */
-} rlf_given;
+} rlf_given_name;
 
 /* The resource or value that a declaration turned out to be. */
 typedef struct rlf_known {
@@ -287,11 +287,11 @@ typedef struct rlf_loop {
 
 /* A choice, c ? a : b, on one side of which the walk is, or the left of `and`
  * or `or`, on whose right it is. */
-typedef struct rlf_choice {
+typedef struct rlf_sema_choice {
     int condition; /* term */
     bool holds;    /* what is read counts where the condition holds, or not */
-    const struct rlf_choice *outer;
-} rlf_choice;
+    const struct rlf_sema_choice *outer;
+} rlf_sema_choice;
 
 /* A call in a loop over the pieces of a set that reads all of the set. */
 typedef struct rlf_reread {
@@ -330,7 +330,7 @@ typedef struct rlf_sema {
         size_t count, room;
     } items;
     struct {
-        rlf_part *data;
+        rlf_sema_part *data;
         size_t count, room;
     } parts; /* regions to be; [0]: the flow */
     struct {
@@ -338,7 +338,7 @@ typedef struct rlf_sema {
         size_t count, room;
     } makers; /* by set */
     struct {
-        rlf_update *data;
+        rlf_update_statement *data;
         size_t count, room;
     } updates;
     /* Parameters and resources, in the order in which they were needed. */
@@ -355,7 +355,7 @@ typedef struct rlf_sema {
     rlf_map
         made; /* what is read once in a region: -> its term or set, plus 1 */
     struct {
-        rlf_given *data;
+        rlf_given_name *data;
         size_t count, room;
     } given;
     rlf_map ended; /* name -> rlf_named, of blocks that have ended */
@@ -371,7 +371,7 @@ typedef struct rlf_sema {
     int asked;     /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
-    const rlf_choice *choice; /* the innermost around; NULL: none */
+    const rlf_sema_choice *choice; /* the innermost around; NULL: none */
     /* Programs that are right but cannot run yet: said when nothing is wrong.
      */
     struct {

@@ -101,7 +101,7 @@ is_arithmetic(rlf_ast_op op)
 static bool
 is_named_truth(rlf_sema *s, const rlf_ast_expr *e, const char *what)
 {
-    rlf_found found;
+    rlf_found_name found;
     if (e->kind == RLF_AST_CHOICE)
         return is_named_truth(s, e->right, what) ||
                is_named_truth(s, e->other, what);

@@ -180,7 +180,7 @@ changes_in(const rlf_sema *s, int part, int model)
         const rlf_item *item = &s->items.data[i];
         for (size_t k = 0; k < item->writes.count; k++)
             if (item->writes.data[k] == model &&
-                rlf_part_holds(s, part, item->region))
+                rlf_sema_part_holds(s, part, item->region))
                 return true;
     }
     return false;
@@ -225,7 +225,7 @@ rlf_sema_unused(rlf_sema *s)
     for (size_t i = 0; i < module->program->decls.count; i++)
         look_at_decl(s, module, module->program->decls.data[i]);
     for (size_t i = 0; i < s->given.count; i++) {
-        const rlf_given *g = &s->given.data[i];
+        const rlf_given_name *g = &s->given.data[i];
         if (!g->named->used)
             warn(s, g->named->span, g->name, g->what, "take it out, or use it");
     }

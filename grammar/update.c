@@ -15,7 +15,7 @@ rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
     if (s->update < 0 || !class->live || set < 0 ||
         s->updates.data[s->update].model != model)
         return false;
-    rlf_update *u = &s->updates.data[s->update];
+    rlf_update_statement *u = &s->updates.data[s->update];
     for (size_t i = 0; i < u->calls.count; i++) {
         if (u->calls.data[i].class == class && u->calls.data[i].set == set) {
             *term = u->calls.data[i].term;
@@ -90,7 +90,7 @@ no_derivative(rlf_sema *s, const rlf_ast_stmt *stmt, int term)
 static void
 note_taken(rlf_sema *s, rlf_span span)
 {
-    rlf_update *u = &s->updates.data[s->update];
+    rlf_update_statement *u = &s->updates.data[s->update];
     if (s->condition < 0)
         u->taken = -1;
     else if (u->loss < 0)
@@ -159,7 +159,7 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 static int
 add_report(rlf_sema *s, rlf_update_report report)
 {
-    rlf_update *u = &s->updates.data[s->update];
+    rlf_update_statement *u = &s->updates.data[s->update];
     rlf_term_use(s, report.term);
     RLF_PUSH_IN(s->arena, &u->reports, report);
     return (int)u->reports.count - 1;
@@ -184,7 +184,7 @@ is_condition(const rlf_update_report *r)
 static int
 condition(rlf_sema *s, rlf_span span)
 {
-    const rlf_update *u = &s->updates.data[s->update];
+    const rlf_update_statement *u = &s->updates.data[s->update];
     if (s->condition < 0)
         return -1;
     for (size_t i = 0; i < u->reports.count; i++)
@@ -331,7 +331,7 @@ report_arg(rlf_sema *s, const rlf_update_report *r, rlf_item *item,
 
 /* A node that reports what has condition `when` (-1: none). */
 static void
-place_report(rlf_sema *s, const rlf_update *u, int when)
+place_report(rlf_sema *s, const rlf_update_statement *u, int when)
 {
     rlf_item *item =
         rlf_item_new(s, rlf_classes_syntax(s->classes, "report"), -1, u->span);
@@ -347,7 +347,7 @@ place_report(rlf_sema *s, const rlf_update *u, int when)
 
 /* An if around the reports of condition `when`. */
 static void
-place_conditional(rlf_sema *s, const rlf_update *u, int when)
+place_conditional(rlf_sema *s, const rlf_update_statement *u, int when)
 {
     const rlf_node_class *class = rlf_classes_syntax(s->classes, "if");
     const rlf_update_report *r = &u->reports.data[when];
@@ -356,7 +356,7 @@ place_conditional(rlf_sema *s, const rlf_update *u, int when)
     item->args[0] = report_arg(s, r, item, class->formals[0].name);
     item->n_args = 1;
     int index = rlf_item_place(s, item), part = s->part;
-    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = index});
+    RLF_PUSH_IN(s->arena, &s->parts, (rlf_sema_part){.parent = index});
     s->part = (int)s->parts.count - 1;
     RLF_PUSH_IN(s->arena, &s->items.data[index].regions, s->part);
     place_report(s, u, when);
@@ -365,7 +365,7 @@ place_conditional(rlf_sema *s, const rlf_update *u, int when)
 
 /* An update that never minimizes anything changes nothing. */
 static void
-warn_idle(rlf_sema *s, rlf_update *u)
+warn_idle(rlf_sema *s, rlf_update_statement *u)
 {
     double value;
     if (u->taken < 0 || !rlf_term_constant(s, u->taken, &value))
@@ -400,7 +400,7 @@ warn_rate(rlf_sema *s, const rlf_item *item)
 static void
 finish(rlf_sema *s, rlf_item *item, int number)
 {
-    rlf_update *u = &s->updates.data[number];
+    rlf_update_statement *u = &s->updates.data[number];
     item->update = number;
     warn_idle(s, u);
     warn_rate(s, item);
@@ -444,12 +444,11 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
     rlf_item *item = rlf_item_new(s, class, model.resource, stmt->span);
     if (!optimizer(s, stmt, item))
         return;
-    RLF_PUSH_IN(
-        s->arena, &s->updates,
-        (rlf_update){.model = model.resource,
-                             .span = stmt->span,
-                             .loss = -1,
-                             .taken = -1});
+    RLF_PUSH_IN(s->arena, &s->updates,
+                (rlf_update_statement){.model = model.resource,
+                                       .span = stmt->span,
+                                       .loss = -1,
+                                       .taken = -1});
     int number = (int)s->updates.count - 1, condition = s->condition;
     s->update = number;
     s->condition = -1;

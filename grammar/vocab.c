@@ -358,7 +358,7 @@ input_of(const ints *inputs, int value)
 
 /* Those at the tokens of one set. */
 static void
-loss_words(const rlf_lower *l, const rlf_update *u,
+loss_words(const rlf_lower *l, const rlf_update_statement *u,
            const rlf_vocab_leaf *leaves, size_t n, int domain, ints *inputs,
            ints *reads, rlf_loss *loss)
 {
@@ -395,8 +395,9 @@ loss_words(const rlf_lower *l, const rlf_update *u,
 }
 
 void
-rlf_vocab_loss(rlf_lower *l, const rlf_update *u, const rlf_vocab_leaf *leaves,
-               size_t n, rlf_node *node, rlf_loss *loss)
+rlf_vocab_loss(rlf_lower *l, const rlf_update_statement *u,
+               const rlf_vocab_leaf *leaves, size_t n, rlf_node *node,
+               rlf_loss *loss)
 {
     rlf_sema *s = l->s;
     ints inputs = {0}, reads = {0};

@@ -145,7 +145,8 @@ next_draw(const rlf_call *call, const state *s)
 
 /* Output number i: what all rounds have for it. */
 static rlf_status
-put_output(rlf_call *call, const state *s, rlf_gather *g, int i, rlf_err *err)
+put_output(rlf_call *call, const state *s, rlf_round_gather *g, int i,
+           rlf_err *err)
 {
     const rlf_graph *graph = call->env->graph;
     rlf_arena *pool = call->env->pool;
@@ -155,16 +156,16 @@ put_output(rlf_call *call, const state *s, rlf_gather *g, int i, rlf_err *err)
         rlf_rows **rows = RLF_NEW_ARRAY(pool, rlf_rows *, n);
         for (size_t r = 0; r < n; r++)
             rows[r] = s->rounds.data[r].sources[i].rows;
-        return rlf_gather_rows(g, &graph->sets.data[value->set], rows, err,
-                               &call->out[i].rows);
+        return rlf_round_gather_rows(g, &graph->sets.data[value->set], rows,
+                                     err, &call->out[i].rows);
     }
     rlf_column *columns = RLF_NEW_ARRAY(pool, rlf_column, n);
     for (size_t r = 0; r < n; r++)
         columns[r] = s->rounds.data[r].sources[i].column;
     if (call->env->nonfinite)
         call->env->nonfinite[call->node->outputs[i]] = *odd_given(call, i + 1);
-    return rlf_gather_column(g, value->domain, columns, err,
-                             &call->out[i].column);
+    return rlf_round_gather_column(g, value->domain, columns, err,
+                                   &call->out[i].column);
 }
 
 static rlf_status
@@ -180,8 +181,8 @@ put_outputs(rlf_call *call, const state *s, rlf_err *err)
         kept[r] = s->rounds.data[r].kept;
         n_kept[r] = s->rounds.data[r].n_kept;
     }
-    rlf_gather *g =
-        rlf_gather_new(pool, call->env->graph, n, prompts, kept, n_kept);
+    rlf_round_gather *g =
+        rlf_round_gather_new(pool, call->env->graph, n, prompts, kept, n_kept);
     for (int i = 0; i < call->node->n_outputs; i++)
         RLF_TRY(put_output(call, s, g, i, err));
     return RLF_OK;

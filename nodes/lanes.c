@@ -7,7 +7,7 @@
 /* The samples of one member, which has the lanes `has`. */
 static void
 take_member(const int *lane, uint32_t n, int member, rlf_range has,
-            int64_t *rows, rlf_arena *pool, rlf_lanes *out)
+            int64_t *rows, rlf_arena *pool, rlf_update_lanes *out)
 {
     int64_t count = 0;
     for (int64_t l = has.first; l < has.last; l++) {
@@ -24,8 +24,9 @@ take_member(const int *lane, uint32_t n, int member, rlf_range has,
 }
 
 rlf_status
-rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
-               rlf_arena *pool, rlf_err *err, rlf_lanes *out)
+rlf_update_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
+                      uint32_t n, rlf_arena *pool, rlf_err *err,
+                      rlf_update_lanes *out)
 {
     struct rlf_group *dp = model->replicas;
     int lanes = model->gradient.lanes, members = dp ? rlf_group_size(dp) : 1;
@@ -42,12 +43,13 @@ rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
     for (uint32_t i = 0; i < n; i++)
         length[i] = (int64_t)seqs[i].n_prompt + seqs[i].n_response;
     RLF_TRY(rlf_lanes_deal(length, n, lanes, err, lane));
-    *out = (rlf_lanes){.dp = dp,
-                       .n_members = members,
-                       .rows = RLF_NEW_ARRAY(pool, uint32_t *, members),
-                       .n_rows = RLF_NEW_ARRAY(pool, uint32_t, members),
-                       .self = dp ? rlf_group_index(dp) : 0,
-                       .first = RLF_NEW_ARRAY(pool, uint32_t, lanes + 1)};
+    *out =
+        (rlf_update_lanes){.dp = dp,
+                           .n_members = members,
+                           .rows = RLF_NEW_ARRAY(pool, uint32_t *, members),
+                           .n_rows = RLF_NEW_ARRAY(pool, uint32_t, members),
+                           .self = dp ? rlf_group_index(dp) : 0,
+                           .first = RLF_NEW_ARRAY(pool, uint32_t, lanes + 1)};
     for (int d = 0; d < members; d++)
         take_member(lane, n, d, rlf_lanes_part(lanes, members, d), rows, pool,
                     out);
@@ -56,7 +58,7 @@ rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
 
 /* Values that a member's samples have in one column. */
 static size_t
-count_values(const rlf_lanes *l, int member, const rlf_rows *rows,
+count_values(const rlf_update_lanes *l, int member, const rlf_rows *rows,
              bool on_samples)
 {
     if (on_samples)
@@ -69,7 +71,7 @@ count_values(const rlf_lanes *l, int member, const rlf_rows *rows,
 
 /* Between a column and the values of a member, in the order of its samples. */
 static double *
-copy_values(const rlf_lanes *l, int member, const rlf_rows *rows,
+copy_values(const rlf_update_lanes *l, int member, const rlf_rows *rows,
             bool on_samples, double *column, double *values, bool out)
 {
     for (uint32_t i = 0; i < l->n_rows[member]; i++) {
@@ -86,9 +88,9 @@ copy_values(const rlf_lanes *l, int member, const rlf_rows *rows,
 }
 
 rlf_status
-rlf_lanes_share(const rlf_lanes *l, const rlf_rows *rows, bool on_samples,
-                double *const *columns, int n_columns, rlf_arena *pool,
-                rlf_err *err)
+rlf_update_lanes_share(const rlf_update_lanes *l, const rlf_rows *rows,
+                       bool on_samples, double *const *columns, int n_columns,
+                       rlf_arena *pool, rlf_err *err)
 {
     if (!l->dp)
         return RLF_OK;

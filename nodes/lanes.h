@@ -11,23 +11,25 @@
 #include "engine/graph/class.h"
 #include "nodes/sequences.h"
 
-typedef struct rlf_lanes {
+typedef struct rlf_update_lanes {
     struct rlf_group *dp; /* NULL: all samples are this rank's */
     int n_members;
     uint32_t **rows; /* per member: its samples, by lane, then in order */
     uint32_t *n_rows;
     int self;        /* this rank's place among the members */
     uint32_t *first; /* [lanes a rank has + 1] where its lanes begin */
-} rlf_lanes;
+} rlf_update_lanes;
 
 /* Assign n samples to the replicas of the model; arrays in `pool`. */
-rlf_status rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
-                          uint32_t n, rlf_arena *pool, rlf_err *err,
-                          rlf_lanes *out);
+rlf_status rlf_update_lanes_take(const rlf_model *model,
+                                 const rlf_sequence *seqs, uint32_t n,
+                                 rlf_arena *pool, rlf_err *err,
+                                 rlf_update_lanes *out);
 /* Make `columns` (values on the set's tokens, or on its samples) whole: each
  * member has filled in its own samples. */
-rlf_status rlf_lanes_share(const rlf_lanes *lanes, const rlf_rows *rows,
-                           bool on_samples, double *const *columns,
-                           int n_columns, rlf_arena *pool, rlf_err *err);
+rlf_status rlf_update_lanes_share(const rlf_update_lanes *lanes,
+                                  const rlf_rows *rows, bool on_samples,
+                                  double *const *columns, int n_columns,
+                                  rlf_arena *pool, rlf_err *err);
 
 #endif

@@ -17,7 +17,7 @@ static const rlf_formal formals[] = {
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
-    rlf_reading reading = rlf_reading_of(node->class);
+    rlf_read_kind reading = rlf_read_kind_of(node->class);
     rlf_model_check_head(graph, node, reading != RLF_READ_LOGPROB, diags);
     if (reading != RLF_READ_SCORE)
         rlf_model_check_tokens(graph, node, diags);
@@ -29,8 +29,8 @@ open(rlf_call *call, rlf_err *err)
     const rlf_rows *rows = call->in[0].rows;
     return rlf_column_try(
         call->env->pool,
-        rlf_reading_of(call->node->class) == RLF_READ_SCORE ? rows->samples
-                                                            : rows->tokens,
+        rlf_read_kind_of(call->node->class) == RLF_READ_SCORE ? rows->samples
+                                                              : rows->tokens,
         false, "what a model says of samples", err, &call->out[0].column);
 }
 
@@ -54,7 +54,7 @@ put_result(reader *r, micro m, rlf_err *err)
 {
     rlf_call *call = r->call;
     rlf_pass *pass = r->pass;
-    rlf_reading kind = rlf_reading_of(call->node->class);
+    rlf_read_kind kind = rlf_read_kind_of(call->node->class);
     const rlf_rows *rows = call->in[0].rows;
     double *out = call->out[0].column.number;
     if (kind == RLF_READ_LOGPROB)
@@ -82,7 +82,7 @@ put_result(reader *r, micro m, rlf_err *err)
 static rlf_status
 run_part(reader *r, micro m, int chunk, rlf_err *err)
 {
-    rlf_reading kind = rlf_reading_of(r->call->node->class);
+    rlf_read_kind kind = rlf_read_kind_of(r->call->node->class);
     RLF_TRY(rlf_pass_load(
         r->pass, r->seqs + m.first, m.count, m.first,
         kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
@@ -137,8 +137,8 @@ step(rlf_call *call, rlf_err *err)
     rlf_model *model = rlf_model_of(call, call->node->receiver);
     reader r = {.call = call, .model = model};
     RLF_TRY(rlf_sequences_read(call->env, rows, object,
-                               rlf_reading_of(call->node->class), call->rows, n,
-                               err, &r.seqs));
+                               rlf_read_kind_of(call->node->class), call->rows,
+                               n, err, &r.seqs));
     RLF_TRY(rlf_buffers_pass(model, RLF_USE_READ, err, &r.pass));
     call->fed = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -154,7 +154,7 @@ static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     const rlf_model *model = rlf_load_model(load, node);
-    rlf_reading kind = rlf_reading_of(node->class);
+    rlf_read_kind kind = rlf_read_kind_of(node->class);
     rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
     rlf_lengths own = rlf_load_own(load, node->inputs[0]);
     const rlf_piece *piece = load->piece;

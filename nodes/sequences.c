@@ -47,7 +47,7 @@ check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
 
 rlf_status
 rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
-                   const rlf_model_object *model, rlf_reading reading,
+                   const rlf_model_object *model, rlf_read_kind reading,
                    const uint32_t *which, uint32_t n, rlf_err *err,
                    rlf_sequence **out)
 {

@@ -8,18 +8,18 @@
 
 /* The values that a model's call reads off a sequence; what may be live in an
  * update. */
-typedef enum rlf_reading {
+typedef enum rlf_read_kind {
     RLF_READ_LOGPROB, /* per response token */
     RLF_READ_VALUE,   /* per response token, before it */
     RLF_READ_SCORE,   /* per sample, after its last token */
     RLF_READ_WORDS,   /* per word at a response token */
-} rlf_reading;
+} rlf_read_kind;
 
 extern const rlf_node_class rlf_node_logprob, rlf_node_logprobs, rlf_node_value,
     rlf_node_score;
 
-static inline rlf_reading
-rlf_reading_of(const rlf_node_class *class)
+static inline rlf_read_kind
+rlf_read_kind_of(const rlf_node_class *class)
 {
     return class == &rlf_node_logprob    ? RLF_READ_LOGPROB
            : class == &rlf_node_logprobs ? RLF_READ_WORDS
@@ -34,7 +34,7 @@ rlf_reading_of(const rlf_node_class *class)
  * sample. */
 rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                               const rlf_model_object *model,
-                              rlf_reading reading, const uint32_t *which,
+                              rlf_read_kind reading, const uint32_t *which,
                               uint32_t n, rlf_err *err, rlf_sequence **out);
 
 /* The lengths of the samples of a set, at its caps. */

@@ -148,15 +148,15 @@ set_drops(const rlf_update *u, rlf_update_group *g)
 /* The sequences of a group: all samples are read, for their lengths decide
  * whose they are. */
 static rlf_status
-take_samples(rlf_update *u, rlf_update_group *g, rlf_reading reading,
+take_samples(rlf_update *u, rlf_update_group *g, rlf_read_kind reading,
              rlf_err *err)
 {
     rlf_sequence *all;
     uint32_t n = g->rows->samples->count;
     RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object, reading, NULL,
                                n, err, &all));
-    RLF_TRY(rlf_lanes_take(u->model, all, n, u->call->env->pool, err,
-                           &g->lanes));
+    RLF_TRY(rlf_update_lanes_take(u->model, all, n, u->call->env->pool, err,
+                                  &g->lanes));
     g->row = g->lanes.rows[g->lanes.self];
     g->n = g->lanes.n_rows[g->lanes.self];
     RLF_TRY(rlf_arena_try(u->call->env->pool,
@@ -177,7 +177,7 @@ make_groups(rlf_update *u, rlf_err *err)
         RLF_NEW_ARRAY(u->call->env->pool, rlf_update_group, loss->n_calls);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        rlf_reading reading = rlf_reading_of(live->class);
+        rlf_read_kind reading = rlf_read_kind_of(live->class);
         rlf_update_group *g = u->groups;
         while (g < u->groups + u->n_groups && !rlf_update_serves(u, g, live))
             g++;
@@ -435,8 +435,8 @@ share_live(rlf_update *u, rlf_err *err)
         for (size_t i = 0; w && i < w->program->outputs.count; i++)
             columns[n++] = u->inputs[w->result[i]].number;
         if (cut->stage == rlf_table_last(m->table))
-            RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
-                                    u->call->env->pool, err));
+            RLF_TRY(rlf_update_lanes_share(&g->lanes, g->rows, g->last, columns,
+                                           n, u->call->env->pool, err));
         for (int i = 0; i < n && m->stages; i++)
             RLF_TRY(rlf_group_bcast(m->stages, rlf_table_last(m->table),
                                     columns[i],

@@ -61,7 +61,7 @@ typedef struct rlf_update_group {
     rlf_vocab_tile *words;         /* or NULL */
     const rlf_update_point *point; /* what its tiles compute, NULL: the host */
     rlf_rows *rows;
-    rlf_lanes lanes;
+    rlf_update_lanes lanes;
     /* This rank's samples: */
     rlf_sequence *seqs;  /* by lane, then in the order of the set */
     const uint32_t *row; /* [n] the sample of the set that each is */

@@ -57,7 +57,7 @@ find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
         .set = set, .last = last, .tokens = model->caps.tokens[RLF_USE_UPDATE]};
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        rlf_reading kind = rlf_reading_of(live->class);
+        rlf_read_kind kind = rlf_read_kind_of(live->class);
         if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
             continue;
         g.columns += live->input >= 0;
@@ -257,7 +257,8 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
                     words_bytes(load, node);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        bool last = rlf_reading_of(live->class) == RLF_READ_SCORE, seen = false;
+        bool last = rlf_read_kind_of(live->class) == RLF_READ_SCORE,
+             seen = false;
         for (int k = 0; k < i && !seen; k++)
             seen = rlf_live_together(live, &loss->calls[k]);
         if (seen || (piece && piece->group != groups++))

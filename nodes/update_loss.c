@@ -60,7 +60,7 @@ rlf_update_put_live(rlf_update *u, const rlf_update_micro *m, int64_t first,
         const rlf_live_call *live = &loss->calls[i];
         if (live->input < 0 || !rlf_update_serves(u, g, live))
             continue;
-        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        bool logprob = rlf_read_kind_of(live->class) == RLF_READ_LOGPROB;
         const float *from = logprob ? m->logprob : m->scalar;
         double *to = u->inputs[live->input].number;
         cursor c = cursor_at(m, first);
@@ -312,7 +312,7 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
         const rlf_live_call *live = &loss->calls[i];
         if (live->input < 0 || !rlf_update_serves(u, g, live))
             continue;
-        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        bool logprob = rlf_read_kind_of(live->class) == RLF_READ_LOGPROB;
         float *to = logprob ? m->d_logprob : m->d_scalar;
         const double *from = u->outputs[live->gradient].number;
         cursor c = cursor_at(m, first);

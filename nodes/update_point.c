@@ -132,7 +132,7 @@ find_calls(cutter *c, int set)
     p->call = -1;
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        rlf_reading reading = rlf_reading_of(live->class);
+        rlf_read_kind reading = rlf_read_kind_of(live->class);
         if (live->set_input != set || reading == RLF_READ_WORDS)
             continue;
         p->call = i;

@@ -125,7 +125,7 @@ call_reduce_scatter(rlf_group *group, const void *in, void *out,
 /* ---- messages ---- */
 
 typedef struct call_batch {
-    rlf_transfer *transfer;
+    rlf_device_transfer *transfer;
     twin *twins; /* sends, then receives */
     int n_sends, n;
 } call_batch;

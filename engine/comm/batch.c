@@ -87,7 +87,7 @@ rlf_comm_cancel(rlf_comm *comm)
             batch_cancel(b);
     if (!comm->n_remote)
         return;
-    rlf_links_wait_stopped(comm->world->links);
+    rlf_connections_wait_stopped(comm->world->links);
     comm->world->options.backend->cancel(comm);
     comm->n_remote = 0;
 }
@@ -254,8 +254,9 @@ rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
 }
 
 rlf_status
-rlf_batch_begin_messages(rlf_group *group, int tag, const rlf_message *messages,
-                         int n, rlf_batch **out, rlf_err *err)
+rlf_batch_begin_messages(rlf_group *group, int tag,
+                         const rlf_comm_message *messages, int n,
+                         rlf_batch **out, rlf_err *err)
 {
     rlf_comm *comm = group->comm;
     *out = NULL;
@@ -265,7 +266,7 @@ rlf_batch_begin_messages(rlf_group *group, int tag, const rlf_message *messages,
     rlf_batch *b = batch_take(comm, (size_t)n);
     b->kind = RLF_KIND_BATCH;
     for (int i = 0; i < n; i++) {
-        const rlf_message *m = &messages[i];
+        const rlf_comm_message *m = &messages[i];
         rlf_request *r = &b->requests[i];
         *r = request_new(group, b, tag + (m->peered ? RLF_TAG_PEERED : 0),
                          m->send, m->part.peer, m->part.bytes);

@@ -26,7 +26,7 @@
 #include "engine/comm/comm.h"
 #include "engine/dev/dev.h"
 
-typedef struct rlf_transfer rlf_transfer;
+typedef struct rlf_device_transfer rlf_device_transfer;
 
 /* A transport of device memory, as it is on one rank. */
 typedef struct rlf_device_transport {
@@ -91,10 +91,10 @@ size_t rlf_device_staging(int n);
 rlf_status rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
                             const rlf_part *sends, int n_sends,
                             const rlf_part *receives, int n_receives,
-                            rlf_transfer **out, rlf_err *err);
+                            rlf_device_transfer **out, rlf_err *err);
 /* As rlf_batch_test(), rlf_batch_wait(). */
-rlf_status rlf_device_test(rlf_transfer **transfer, rlf_err *err);
-rlf_status rlf_device_wait(rlf_transfer **transfer, rlf_err *err);
+rlf_status rlf_device_test(rlf_device_transfer **transfer, rlf_err *err);
+rlf_status rlf_device_wait(rlf_device_transfer **transfer, rlf_err *err);
 
 rlf_status rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
                                const rlf_part *sends, int n_sends,

@@ -117,7 +117,7 @@ struct rlf_comm {
     bool polls;     /* for what a device does, which rings no bell */
 };
 
-typedef struct rlf_links rlf_links;
+typedef struct rlf_connections rlf_connections;
 
 struct rlf_comm_world {
     rlf_comm_options options;
@@ -129,7 +129,7 @@ struct rlf_comm_world {
     rlf_comm *controller;
     rlf_channel *channels; /* [local * local], from * local + to */
     void *remote;          /* the backend's */
-    rlf_links *links;
+    rlf_connections *links;
     pthread_mutex_t lock; /* of first_error */
     int noted, told;      /* atomic: see rlf_comm_world_note */
     bool relays;          /* atomic: see rlf_comm_world_relay */
@@ -218,13 +218,13 @@ rlf_status rlf_batch_borrow(rlf_group *group, rlf_comm_kind kind,
 rlf_status rlf_batch_return(rlf_batch **batch, rlf_err *err);
 /* Messages of one tag, receives first; their `peered` stays until all are done.
  */
-typedef struct rlf_message {
+typedef struct rlf_comm_message {
     rlf_part part;
     bool send;
     const rlf_peer_message *peered; /* NULL: `part` lies on the host */
-} rlf_message;
+} rlf_comm_message;
 rlf_status rlf_batch_begin_messages(rlf_group *group, int tag,
-                                    const rlf_message *messages, int n,
+                                    const rlf_comm_message *messages, int n,
                                     rlf_batch **out, rlf_err *err);
 /* After an abort: nothing of this rank is read or written any more. */
 void rlf_comm_cancel(rlf_comm *comm);
@@ -290,24 +290,25 @@ rlf_status rlf_mail_deliver(rlf_comm_world *world, int to, int from,
                             const void *message, size_t bytes, rlf_err *err);
 
 /* link.c: connections between processes, with a thread that reads */
-rlf_status rlf_links_open(rlf_comm_world *world, rlf_err *err);
-void rlf_links_close(rlf_comm_world *world, bool good);
-void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
-                    size_t bytes);
+rlf_status rlf_connections_open(rlf_comm_world *world, rlf_err *err);
+void rlf_connections_close(rlf_comm_world *world, bool good);
+void rlf_connections_mail(rlf_connections *links, int to, int from,
+                          const void *message, size_t bytes);
 /* Of the ranks of other processes, as they last said. */
-uint64_t rlf_links_heartbeats(rlf_links *links);
-uint32_t rlf_links_controller_heartbeats(rlf_links *links);
-void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
-uint32_t rlf_links_pauses(rlf_links *links);
+uint64_t rlf_connections_heartbeats(rlf_connections *links);
+uint32_t rlf_connections_controller_heartbeats(rlf_connections *links);
+void rlf_connections_waits(rlf_connections *links, int rank, char *text,
+                           size_t room);
+uint32_t rlf_connections_pauses(rlf_connections *links);
 /* In process 0: a heartbeat to all others, now. */
-void rlf_links_tell(rlf_links *links);
-double rlf_links_silence(rlf_links *links, int process);
+void rlf_connections_tell(rlf_connections *links);
+double rlf_connections_silence(rlf_connections *links, int process);
 /* Tell the others; `lost`: the process that it is about, or -1. */
-void rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost,
-                     bool gone);
+void rlf_connections_abort(rlf_connections *links, const rlf_err *cause,
+                           int lost, bool gone);
 /* After an abort: until every process has stopped moving data, or a few
  * seconds. A transport may read the memory of a sender in another process, so
  * that must stay until nobody does any more. */
-void rlf_links_wait_stopped(rlf_links *links);
+void rlf_connections_wait_stopped(rlf_connections *links);
 
 #endif

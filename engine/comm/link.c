@@ -52,7 +52,7 @@ typedef struct frame {
 
 /* Writes as much of `out` as the socket takes now; the lock is held. */
 static void
-flush(rlf_link *l)
+flush(rlf_connection *l)
 {
     size_t at = 0;
     while (l->fd >= 0 && at < l->out.n) {
@@ -73,7 +73,7 @@ flush(rlf_link *l)
 }
 
 static void
-ring(rlf_links *links)
+ring(rlf_connections *links)
 {
     uint64_t one = 1;
     /* a counter that is full is readable, which is all that is wanted */
@@ -82,7 +82,8 @@ ring(rlf_links *links)
 }
 
 static void
-send_frame(rlf_links *links, rlf_link *l, frame f, const void *bytes)
+send_frame(rlf_connections *links, rlf_connection *l, frame f,
+           const void *bytes)
 {
     pthread_mutex_lock(&l->lock);
     rlf_buf_add(&l->out, &f, sizeof f);
@@ -96,12 +97,12 @@ send_frame(rlf_links *links, rlf_link *l, frame f, const void *bytes)
 }
 
 void
-rlf_links_mail(rlf_links *links, int to, int from, const void *message,
-               size_t bytes)
+rlf_connections_mail(rlf_connections *links, int to, int from,
+                     const void *message, size_t bytes)
 {
     const rlf_comm_world *world = links->world;
     int process = to == RLF_CONTROLLER ? 0 : rlf_process_of(world, to);
-    rlf_link *l = &links->links[0]; /* process 0 passes it on */
+    rlf_connection *l = &links->links[0]; /* process 0 passes it on */
     for (int i = 0; i < links->n; i++)
         if (links->links[i].process == process)
             l = &links->links[i];
@@ -110,7 +111,8 @@ rlf_links_mail(rlf_links *links, int to, int from, const void *message,
 }
 
 void
-rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost, bool gone)
+rlf_connections_abort(rlf_connections *links, const rlf_err *cause, int lost,
+                      bool gone)
 {
     frame f = {
         .kind = FRAME_ABORT, .to = gone, .from = lost, .bytes = sizeof *cause};
@@ -123,7 +125,7 @@ rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost, bool gone)
 
 /* The reader's turn: stop here, then tell, or count who has. */
 static void
-stop_data(rlf_links *links)
+stop_data(rlf_connections *links)
 {
     rlf_comm_world *world = links->world;
     frame f = {.kind = FRAME_STOPPED};
@@ -144,7 +146,7 @@ stop_data(rlf_links *links)
 }
 
 void
-rlf_links_wait_stopped(rlf_links *links)
+rlf_connections_wait_stopped(rlf_connections *links)
 {
     rlf_futex_wait(&links->stopped, 0, false, STOP_NS);
 }
@@ -154,7 +156,7 @@ rlf_links_wait_stopped(rlf_links *links)
 /* So often processes give a sign of life: about once a second, several times
  * within the silence that ends the run. */
 static uint64_t
-heartbeat_ns(const rlf_links *links)
+heartbeat_ns(const rlf_connections *links)
 {
     double most = links->world->options.silence * 1e9 / 4;
     return most > 0 && most < (double)HEARTBEAT_NS ? (uint64_t)most
@@ -164,7 +166,7 @@ heartbeat_ns(const rlf_links *links)
 /* Sends process 0 how far the ranks of this process are, and what they wait
  * for. */
 static void
-tell_process_0(rlf_links *links)
+tell_process_0(rlf_connections *links)
 {
     rlf_comm_world *world = links->world;
     heartbeat b = {.noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
@@ -180,7 +182,7 @@ tell_process_0(rlf_links *links)
 }
 
 void
-rlf_links_tell(rlf_links *links)
+rlf_connections_tell(rlf_connections *links)
 {
     const rlf_comm_world *world = links->world;
     heartbeat b = {
@@ -194,7 +196,7 @@ rlf_links_tell(rlf_links *links)
 
 /* The reader's turn. */
 static void
-send_heartbeats(rlf_links *links)
+send_heartbeats(rlf_connections *links)
 {
     uint64_t now = rlf_clock_now();
     if (now - links->told < heartbeat_ns(links))
@@ -203,11 +205,11 @@ send_heartbeats(rlf_links *links)
     if (links->world->process > 0)
         tell_process_0(links);
     else
-        rlf_links_tell(links);
+        rlf_connections_tell(links);
 }
 
 static void
-handle_heartbeat(rlf_links *links, rlf_link *l, const frame *f,
+handle_heartbeat(rlf_connections *links, rlf_connection *l, const frame *f,
                  const void *bytes)
 {
     int index = f->from - l->process * links->world->local;
@@ -231,7 +233,7 @@ handle_heartbeat(rlf_links *links, rlf_link *l, const frame *f,
 }
 
 uint64_t
-rlf_links_heartbeats(rlf_links *links)
+rlf_connections_heartbeats(rlf_connections *links)
 {
     uint64_t sum = 0;
     for (int i = 0; i < links->n; i++) {
@@ -243,18 +245,18 @@ rlf_links_heartbeats(rlf_links *links)
 }
 
 uint32_t
-rlf_links_controller_heartbeats(rlf_links *links)
+rlf_connections_controller_heartbeats(rlf_connections *links)
 {
     return __atomic_load_n(&links->links[0].controller, __ATOMIC_RELAXED);
 }
 
 void
-rlf_links_waits(rlf_links *links, int rank, char *text, size_t room)
+rlf_connections_waits(rlf_connections *links, int rank, char *text, size_t room)
 {
     int local = links->world->local;
     *text = 0;
     for (int i = 0; i < links->n; i++) {
-        rlf_link *l = &links->links[i];
+        rlf_connection *l = &links->links[i];
         if (l->process != rank / local)
             continue;
         pthread_mutex_lock(&l->lock);
@@ -266,7 +268,7 @@ rlf_links_waits(rlf_links *links, int rank, char *text, size_t room)
 /* -- receiving ---------------------------------------------------------- */
 
 static void
-bad_frame(rlf_links *links, const rlf_link *l)
+bad_frame(rlf_connections *links, const rlf_connection *l)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_fail(&err, RLF_BUG, "process %d sends what is no message of rlflow",
@@ -275,7 +277,7 @@ bad_frame(rlf_links *links, const rlf_link *l)
 }
 
 static void
-handle_mail(rlf_links *links, const rlf_link *l, const frame *f,
+handle_mail(rlf_connections *links, const rlf_connection *l, const frame *f,
             const void *bytes)
 {
     rlf_comm_world *world = links->world;
@@ -286,7 +288,7 @@ handle_mail(rlf_links *links, const rlf_link *l, const frame *f,
     }
     int process = f->to == RLF_CONTROLLER ? 0 : rlf_process_of(world, f->to);
     if (process != world->process) {
-        rlf_links_mail(links, f->to, f->from, bytes, f->bytes);
+        rlf_connections_mail(links, f->to, f->from, bytes, f->bytes);
         return;
     }
     rlf_err err = RLF_ERR_NONE;
@@ -295,7 +297,8 @@ handle_mail(rlf_links *links, const rlf_link *l, const frame *f,
 }
 
 static void
-handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
+handle(rlf_connections *links, rlf_connection *l, const frame *f,
+       const void *bytes)
 {
     rlf_err err = RLF_ERR_NONE;
     switch (f->kind) {
@@ -319,7 +322,7 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
 }
 
 static bool
-frame_fits(const rlf_links *links, const frame *f)
+frame_fits(const rlf_connections *links, const frame *f)
 {
     size_t most = links->world->options.mail_bytes;
     return (f->kind == FRAME_MAIL && f->bytes <= most) ||
@@ -331,7 +334,7 @@ frame_fits(const rlf_links *links, const frame *f)
 
 /* All whole frames of `in`; false when it holds something else. */
 static bool
-handle_frames(rlf_links *links, rlf_link *l)
+handle_frames(rlf_connections *links, rlf_connection *l)
 {
     size_t at = 0;
     frame f;
@@ -354,7 +357,7 @@ handle_frames(rlf_links *links, rlf_link *l)
 /* Of the process at the other end no more will come, since it is gone or does
  * not move: `how` says it. */
 static void
-lose(rlf_links *links, rlf_link *l, bool gone, const char *how)
+lose(rlf_connections *links, rlf_connection *l, bool gone, const char *how)
 {
     rlf_comm_world *world = links->world;
     const rlf_comm_options *o = &world->options;
@@ -372,7 +375,7 @@ lose(rlf_links *links, rlf_link *l, bool gone, const char *how)
 
 /* The other end closed. */
 static void
-link_lost(rlf_links *links, rlf_link *l)
+link_lost(rlf_connections *links, rlf_connection *l)
 {
     pthread_mutex_lock(&l->lock);
     close(l->fd);
@@ -384,13 +387,13 @@ link_lost(rlf_links *links, rlf_link *l)
 }
 
 uint32_t
-rlf_links_pauses(rlf_links *links)
+rlf_connections_pauses(rlf_connections *links)
 {
     return __atomic_load_n(&links->pauses, __ATOMIC_RELAXED);
 }
 
 double
-rlf_links_silence(rlf_links *links, int process)
+rlf_connections_silence(rlf_connections *links, int process)
 {
     for (int i = 0; i < links->n; i++)
         if (links->links[i].process == process)
@@ -405,7 +408,7 @@ rlf_links_silence(rlf_links *links, int process)
  * the run from going on. Time in which this process was itself stopped does not
  * count. */
 static void
-watch(rlf_links *links)
+watch(rlf_connections *links)
 {
     const rlf_comm_world *world = links->world;
     double limit = world->options.silence;
@@ -418,7 +421,7 @@ watch(rlf_links *links)
         __atomic_fetch_add(&links->pauses, 1, __ATOMIC_RELAXED);
     }
     for (int i = 0; i < links->n && world->options.silence > 0; i++) {
-        rlf_link *l = &links->links[i];
+        rlf_connection *l = &links->links[i];
         uint64_t silent =
             __atomic_add_fetch(&l->silent, gone, __ATOMIC_RELAXED);
         if (l->fd < 0 || l->bye || (double)silent < limit * 1e9 ||
@@ -435,7 +438,7 @@ watch(rlf_links *links)
 }
 
 static void
-link_read(rlf_links *links, rlf_link *l)
+link_read(rlf_connections *links, rlf_connection *l)
 {
     char bytes[16384];
     for (;;) {
@@ -460,12 +463,12 @@ link_read(rlf_links *links, rlf_link *l)
 
 /* Is there anything left to wait for? */
 static bool
-all_left(rlf_links *links)
+all_left(rlf_connections *links)
 {
     uint32_t leaving = __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE);
     bool open = false;
     for (int i = 0; i < links->n; i++) {
-        rlf_link *l = &links->links[i];
+        rlf_connection *l = &links->links[i];
         pthread_mutex_lock(&l->lock);
         open |= l->fd >= 0 && (!l->bye || l->out.n);
         pthread_mutex_unlock(&l->lock);
@@ -476,13 +479,13 @@ all_left(rlf_links *links)
 static void *
 reader_main(void *arg)
 {
-    rlf_links *links = arg;
+    rlf_connections *links = arg;
     struct pollfd *wait = rlf_calloc((size_t)links->n + 1, sizeof *wait);
     links->watched = rlf_clock_now();
     while (!all_left(links)) {
         wait[0] = (struct pollfd){.fd = links->bell, .events = POLLIN};
         for (int i = 0; i < links->n; i++) {
-            rlf_link *l = &links->links[i];
+            rlf_connection *l = &links->links[i];
             pthread_mutex_lock(&l->lock);
             short events = (short)(POLLIN | (l->out.n ? POLLOUT : 0));
             pthread_mutex_unlock(&l->lock);
@@ -497,7 +500,7 @@ reader_main(void *arg)
             read(links->bell, &count, sizeof count) != sizeof count)
             continue;
         for (int i = 0; i < links->n; i++) {
-            rlf_link *l = &links->links[i];
+            rlf_connection *l = &links->links[i];
             if (wait[i + 1].revents & POLLOUT) {
                 pthread_mutex_lock(&l->lock);
                 flush(l);
@@ -516,14 +519,14 @@ reader_main(void *arg)
 /* -- opening and closing ------------------------------------------------ */
 
 rlf_status
-rlf_links_open(rlf_comm_world *world, rlf_err *err)
+rlf_connections_open(rlf_comm_world *world, rlf_err *err)
 {
-    rlf_links *links = world->links = rlf_calloc(1, sizeof *links);
+    rlf_connections *links = world->links = rlf_calloc(1, sizeof *links);
     links->world = world;
     links->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (links->bell < 0)
         return rlf_fail_errno(err, "cannot make an eventfd");
-    rlf_status status = rlf_links_meet(links, err);
+    rlf_status status = rlf_connections_meet(links, err);
     for (int i = 0; i < links->n; i++) {
         pthread_mutex_init(&links->links[i].lock, NULL);
         links->links[i].waits =
@@ -546,9 +549,9 @@ rlf_links_open(rlf_comm_world *world, rlf_err *err)
 }
 
 void
-rlf_links_close(rlf_comm_world *world, bool good)
+rlf_connections_close(rlf_comm_world *world, bool good)
 {
-    rlf_links *links = world->links;
+    rlf_connections *links = world->links;
     if (!links)
         return;
     if (good)
@@ -556,14 +559,14 @@ rlf_links_close(rlf_comm_world *world, bool good)
             send_frame(links, &links->links[i], (frame){.kind = FRAME_BYE},
                        NULL);
     if (links->started && rlf_world_aborted(world))
-        rlf_links_wait_stopped(links);
+        rlf_connections_wait_stopped(links);
     __atomic_store_n(&links->leaving, good ? 1 : 2, __ATOMIC_RELEASE);
     if (links->started) {
         ring(links);
         pthread_join(links->reader, NULL);
     }
     for (int i = 0; i < links->n; i++) {
-        rlf_link *l = &links->links[i];
+        rlf_connection *l = &links->links[i];
         if (l->fd >= 0)
             close(l->fd);
         rlf_buf_free(&l->out);

@@ -8,7 +8,7 @@
 
 enum { RLF_WAIT = 200 };
 
-typedef struct rlf_link {
+typedef struct rlf_connection {
     int fd, process;      /* fd -1: closed */
     bool bye;             /* the other end said good-bye */
     bool stopped;         /* after an abort it touches no foreign memory */
@@ -18,11 +18,12 @@ typedef struct rlf_link {
     uint32_t heartbeats;     /* of its ranks */
     uint32_t controller;     /* atomic: the controller's, of process 0 */
     char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
-} rlf_link;
+} rlf_connection;
 
-struct rlf_links {
+struct rlf_connections {
     rlf_comm_world *world;
-    rlf_link *links; /* process 0: to every other; else to process 0 alone */
+    rlf_connection
+        *links; /* process 0: to every other; else to process 0 alone */
     int n;
     int bell; /* eventfd: something to send, or the end */
     bool started;
@@ -36,6 +37,6 @@ struct rlf_links {
 };
 
 /* Connect: fills links and n, and the world's machines. */
-rlf_status rlf_links_meet(rlf_links *links, rlf_err *err);
+rlf_status rlf_connections_meet(rlf_connections *links, rlf_err *err);
 
 #endif

@@ -90,7 +90,7 @@ rlf_mail_post(rlf_comm *from, int to, const void *message, size_t bytes,
     int process = to == RLF_CONTROLLER ? 0 : rlf_process_of(world, to);
     if (process == world->process)
         return rlf_mail_deliver(world, to, from->rank, message, bytes, err);
-    rlf_links_mail(world->links, to, from->rank, message, bytes);
+    rlf_connections_mail(world->links, to, from->rank, message, bytes);
     return RLF_OK;
 }
 

@@ -22,7 +22,7 @@ typedef struct rlf_pinned_block {
 typedef struct rlf_transfer_event {
     struct rlf_transfer_event *next;
     rlf_event *event;
-    const rlf_transfer *of; /* NULL: free */
+    const rlf_device_transfer *of; /* NULL: free */
 } rlf_transfer_event;
 
 /* A collective that reduces: all-reduce or reduce-scatter. */

@@ -110,7 +110,7 @@ call_address(uint32_t address, const hello *to, const knock *k)
 
 /* Connect to process 0. */
 static rlf_status
-call(rlf_links *links, const hello *all, rlf_err *err)
+call(rlf_connections *links, const hello *all, rlf_err *err)
 {
     const rlf_comm_world *world = links->world;
     const hello *to = &all[0];
@@ -129,12 +129,12 @@ call(rlf_links *links, const hello *all, rlf_err *err)
                      ntohs(to->port));
         return RLF_ENV;
     }
-    links->links[links->n++] = (rlf_link){.fd = fd, .process = 0};
+    links->links[links->n++] = (rlf_connection){.fd = fd, .process = 0};
     return RLF_OK;
 }
 
 static bool
-is_new(const rlf_links *links, int64_t process)
+is_new(const rlf_connections *links, int64_t process)
 {
     for (int i = 0; i < links->n; i++)
         if (links->links[i].process == process)
@@ -144,7 +144,7 @@ is_new(const rlf_links *links, int64_t process)
 
 /* Process 0 takes the calls of all others. */
 static rlf_status
-take_calls(rlf_links *links, int listener, uint64_t cookie, rlf_err *err)
+take_calls(rlf_connections *links, int listener, uint64_t cookie, rlf_err *err)
 {
     int n = links->world->caps.n_processes - 1;
     uint64_t begin = rlf_clock_now();
@@ -164,7 +164,7 @@ take_calls(rlf_links *links, int listener, uint64_t cookie, rlf_err *err)
         if (recv(fd, &k, sizeof k, MSG_WAITALL) == sizeof k &&
             k.cookie == cookie && is_new(links, k.process))
             links->links[links->n++] =
-                (rlf_link){.fd = fd, .process = (int)k.process};
+                (rlf_connection){.fd = fd, .process = (int)k.process};
         else
             close(fd);
     }
@@ -208,7 +208,7 @@ count_cores(rlf_comm_world *world, const hello *all)
 }
 
 rlf_status
-rlf_links_meet(rlf_links *links, rlf_err *err)
+rlf_connections_meet(rlf_connections *links, rlf_err *err)
 {
     rlf_comm_world *world = links->world;
     int n = world->caps.n_processes, listener = -1;

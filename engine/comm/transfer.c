@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rlf_transfer {
+struct rlf_device_transfer {
     rlf_port *port; /* NULL: direct */
     rlf_batch *batch;
     /* By way of the host: */
@@ -20,7 +20,7 @@ struct rlf_transfer {
 };
 
 static void
-transfer_free(rlf_transfer *t)
+transfer_free(rlf_device_transfer *t)
 {
     for (rlf_transfer_event *s = t->port ? t->port->events : NULL; s;
          s = s->next)
@@ -35,7 +35,7 @@ transfer_free(rlf_transfer *t)
 /* ---- from device to device ---- */
 
 static rlf_status
-event_take(rlf_transfer *t, rlf_event **out, rlf_err *err)
+event_take(rlf_device_transfer *t, rlf_event **out, rlf_err *err)
 {
     rlf_device *device = t->port->queue->device;
     rlf_transfer_event *s = t->port->events;
@@ -55,7 +55,7 @@ event_take(rlf_transfer *t, rlf_event **out, rlf_err *err)
 
 /* Message i of the transfer, after the queue's work so far. */
 static rlf_status
-add_peered(rlf_transfer *t, int i, rlf_message *m, rlf_err *err)
+add_peered(rlf_device_transfer *t, int i, rlf_comm_message *m, rlf_err *err)
 {
     const rlf_device_ops *ops = t->port->queue->device->ops;
     rlf_peer_message *p = &t->peered[i];
@@ -122,7 +122,8 @@ pinned_take(rlf_port *port, size_t bytes, rlf_pinned_block **out, rlf_err *err)
 /* Their places in a pinned block, one after the other; what is sent comes there
  * first. */
 static rlf_status
-add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
+add_staged(rlf_device_transfer *t, rlf_comm_message *messages, int n,
+           rlf_err *err)
 {
     rlf_port *port = t->port;
     size_t bytes = 0, n_staged = 0;
@@ -157,7 +158,7 @@ add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
 
 /* Copies received bytes to the device. */
 static rlf_status
-deliver(rlf_transfer *t, rlf_err *err)
+deliver(rlf_device_transfer *t, rlf_err *err)
 {
     const char *at = t->pinned->data;
     for (int i = 0; i < t->n_receives; i++) {
@@ -172,12 +173,12 @@ deliver(rlf_transfer *t, rlf_err *err)
 /* ---- the calls ---- */
 
 static rlf_status
-start(rlf_group *group, int tag, rlf_message *messages, int n, rlf_transfer *t,
-      rlf_err *err)
+start(rlf_group *group, int tag, rlf_comm_message *messages, int n,
+      rlf_device_transfer *t, rlf_err *err)
 {
     t->peered = rlf_calloc((size_t)n + 1, sizeof *t->peered);
     for (int i = 0; i < n; i++) {
-        rlf_message *m = &messages[i];
+        rlf_comm_message *m = &messages[i];
         int rank = rlf_group_rank(group, m->part.peer);
         if (rlf_port_peered(t->port, rank, m->send))
             RLF_TRY(add_peered(t, i, m, err));
@@ -189,20 +190,20 @@ start(rlf_group *group, int tag, rlf_message *messages, int n, rlf_transfer *t,
 rlf_status
 rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
                  const rlf_part *sends, int n_sends, const rlf_part *receives,
-                 int n_receives, rlf_transfer **out, rlf_err *err)
+                 int n_receives, rlf_device_transfer **out, rlf_err *err)
 {
     rlf_port *port;
     *out = NULL;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
     int n = n_sends + n_receives;
-    rlf_transfer *t = rlf_calloc(1, sizeof *t);
+    rlf_device_transfer *t = rlf_calloc(1, sizeof *t);
     t->port = port;
-    rlf_message *messages = rlf_calloc((size_t)n + 1, sizeof *messages);
+    rlf_comm_message *messages = rlf_calloc((size_t)n + 1, sizeof *messages);
     for (int i = 0; i < n; i++)
-        messages[i] =
-            i < n_receives
-                ? (rlf_message){.part = receives[i]}
-                : (rlf_message){.part = sends[i - n_receives], .send = true};
+        messages[i] = i < n_receives
+                          ? (rlf_comm_message){.part = receives[i]}
+                          : (rlf_comm_message){.part = sends[i - n_receives],
+                                               .send = true};
     rlf_status status =
         port ? start(group, tag, messages, n, t, err)
              : rlf_group_start(group, tag, sends, n_sends, receives, n_receives,
@@ -217,7 +218,7 @@ rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
 
 /* All messages are done, or none will be. */
 static rlf_status
-finish(rlf_transfer *t, rlf_status status, rlf_err *err)
+finish(rlf_device_transfer *t, rlf_status status, rlf_err *err)
 {
     if (status >= 0 && t->n_receives)
         status = deliver(t, err);
@@ -226,9 +227,9 @@ finish(rlf_transfer *t, rlf_status status, rlf_err *err)
 }
 
 rlf_status
-rlf_device_test(rlf_transfer **transfer, rlf_err *err)
+rlf_device_test(rlf_device_transfer **transfer, rlf_err *err)
 {
-    rlf_transfer *t = *transfer;
+    rlf_device_transfer *t = *transfer;
     rlf_status status = rlf_batch_test(&t->batch, err);
     if (status == RLF_AGAIN)
         return status;
@@ -237,9 +238,9 @@ rlf_device_test(rlf_transfer **transfer, rlf_err *err)
 }
 
 rlf_status
-rlf_device_wait(rlf_transfer **transfer, rlf_err *err)
+rlf_device_wait(rlf_device_transfer **transfer, rlf_err *err)
 {
-    rlf_transfer *t = *transfer;
+    rlf_device_transfer *t = *transfer;
     *transfer = NULL;
     return finish(t, rlf_batch_wait(&t->batch, err), err);
 }

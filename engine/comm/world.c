@@ -222,7 +222,7 @@ meet(rlf_comm_world *world, rlf_err *err)
     world->machine = rlf_calloc((size_t)world->caps.n_processes, sizeof(int));
     RLF_TRY(ends_new(world, err));
     if (backend)
-        RLF_TRY(rlf_links_open(world, err));
+        RLF_TRY(rlf_connections_open(world, err));
     choose_wait(world);
     return RLF_OK;
 }
@@ -231,7 +231,7 @@ static void
 world_end(rlf_comm_world *world, bool good)
 {
     const rlf_comm_backend *backend = world->options.backend;
-    rlf_links_close(world, good);
+    rlf_connections_close(world, good);
     for (int i = 0; world->ends && i < world->local; i++)
         if (backend && world->ends[i])
             backend->end_close(world->ends[i]);
@@ -399,7 +399,7 @@ rlf_comm_heartbeat(rlf_comm *comm)
 uint64_t
 rlf_comm_world_heartbeats(const rlf_comm_world *world)
 {
-    uint64_t sum = world->links ? rlf_links_heartbeats(world->links) : 0;
+    uint64_t sum = world->links ? rlf_connections_heartbeats(world->links) : 0;
     for (int i = 0; i < world->local; i++)
         sum += __atomic_load_n(&world->ends[i]->heartbeat, __ATOMIC_RELAXED);
     return sum;
@@ -408,9 +408,10 @@ rlf_comm_world_heartbeats(const rlf_comm_world *world)
 uint32_t
 rlf_comm_world_controller_heartbeats(const rlf_comm_world *world)
 {
-    return world->controller ? __atomic_load_n(&world->controller->heartbeat,
-                                               __ATOMIC_RELAXED)
-                             : rlf_links_controller_heartbeats(world->links);
+    return world->controller
+               ? __atomic_load_n(&world->controller->heartbeat,
+                                 __ATOMIC_RELAXED)
+               : rlf_connections_controller_heartbeats(world->links);
 }
 
 void
@@ -420,7 +421,7 @@ rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
     if (rlf_process_of(world, rank) == world->process)
         rlf_comm_waits(world->ends[rank % world->local], text, room);
     else
-        rlf_links_waits(world->links, rank, text, room);
+        rlf_connections_waits(world->links, rank, text, room);
 }
 
 void
@@ -434,7 +435,7 @@ rlf_comm_world_tell(rlf_comm_world *world, int number)
 {
     rlf_comm_world_note(world, number);
     if (world->links)
-        rlf_links_tell(world->links);
+        rlf_connections_tell(world->links);
 }
 
 void
@@ -452,15 +453,16 @@ rlf_comm_world_told(const rlf_comm_world *world)
 uint32_t
 rlf_comm_world_pauses(const rlf_comm_world *world)
 {
-    return world->links ? rlf_links_pauses(world->links) : 0;
+    return world->links ? rlf_connections_pauses(world->links) : 0;
 }
 
 double
 rlf_comm_world_silence(const rlf_comm_world *world, int rank)
 {
     int process = rlf_process_of(world, rank);
-    return process == world->process ? 0
-                                     : rlf_links_silence(world->links, process);
+    return process == world->process
+               ? 0
+               : rlf_connections_silence(world->links, process);
 }
 
 /* True: this is the first error. */
@@ -483,7 +485,7 @@ end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
     if (world->controller)
         rlf_futex_ring(&world->controller->bell);
     if (world->links)
-        rlf_links_abort(world->links, cause, lost, gone);
+        rlf_connections_abort(world->links, cause, lost, gone);
     return true;
 }
 

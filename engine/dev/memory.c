@@ -31,7 +31,7 @@ memory_quota(const char *root, const char *self)
 }
 
 uint64_t
-rlf_memory_limit(void)
+rlf_host_memory_limit(void)
 {
     uint64_t least = UINT64_MAX;
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -7,6 +7,6 @@
 #include <stdint.h>
 
 /* Bytes; never 0. */
-uint64_t rlf_memory_limit(void);
+uint64_t rlf_host_memory_limit(void);
 
 #endif

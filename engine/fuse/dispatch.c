@@ -13,7 +13,8 @@
 #define NEVER UINT64_MAX
 
 void
-rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch *out)
+rlf_dispatch_make(const rlf_fuse_rows *rows, rlf_arena *arena,
+                  rlf_dispatch *out)
 {
     int n = rows->n + 1;
     *out = (rlf_dispatch){.rows = rows};
@@ -66,7 +67,7 @@ set_pick(rlf_dispatch *d, int place, int r, double begin)
 static void
 choose(rlf_dispatch *d, const rlf_dispatch_rule *rule, int place)
 {
-    const rlf_rows *rows = d->rows;
+    const rlf_fuse_rows *rows = d->rows;
     double idle = d->timing.idle[place], until = RLF_NO_LIMIT;
     double least = RLF_NO_LIMIT, begin = 0;
     int pick = -1, first = rows->first[place], last = rows->first[place + 1];
@@ -127,7 +128,7 @@ set_ready(rlf_dispatch *d, int r)
 static void
 start_run(rlf_dispatch *d, const rlf_dispatch_rule *rule, double limit)
 {
-    const rlf_rows *rows = d->rows;
+    const rlf_fuse_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
     for (int r = 0; r < rows->n; r++)
         t->passed[r] = 0;
@@ -149,7 +150,7 @@ start_run(rlf_dispatch *d, const rlf_dispatch_rule *rule, double limit)
 static bool
 do_next(rlf_dispatch *d, const rlf_dispatch_rule *rule, int p)
 {
-    const rlf_rows *rows = d->rows;
+    const rlf_fuse_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
     int r = d->pick[p], micro = t->passed[r]++;
     const rlf_row *row = &rows->row[r];
@@ -178,7 +179,7 @@ do_next(rlf_dispatch *d, const rlf_dispatch_rule *rule, int p)
 bool
 rlf_dispatch_run(rlf_dispatch *d, const rlf_dispatch_rule *rule, double limit)
 {
-    const rlf_rows *rows = d->rows;
+    const rlf_fuse_rows *rows = d->rows;
     rlf_timing *t = &d->timing;
     start_run(d, rule, limit);
     for (int left = rows->operations; left; left--) {
@@ -218,7 +219,7 @@ typedef struct annealing {
 } annealing;
 
 static void
-make_rule(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch_rule *out)
+make_rule(const rlf_fuse_rows *rows, rlf_arena *arena, rlf_dispatch_rule *out)
 {
     out->due = RLF_NEW_ARRAY(arena, double, rows->n);
     out->slope = RLF_NEW_ARRAY(arena, double, rows->n);
@@ -226,7 +227,7 @@ make_rule(const rlf_rows *rows, rlf_arena *arena, rlf_dispatch_rule *out)
 }
 
 static void
-copy_rule(const rlf_rows *rows, const rlf_dispatch_rule *from,
+copy_rule(const rlf_fuse_rows *rows, const rlf_dispatch_rule *from,
           rlf_dispatch_rule *to)
 {
     size_t n = (size_t)rows->n;
@@ -239,7 +240,7 @@ copy_rule(const rlf_rows *rows, const rlf_dispatch_rule *from,
 /* Returns how many micro-batches are in flight at a row if one comes every
  * `period`, and no more than fit. */
 static int
-in_flight(const rlf_rows *rows, const rlf_row *row, double period)
+in_flight(const rlf_fuse_rows *rows, const rlf_row *row, double period)
 {
     const rlf_row *frees = &rows->row[row->frees];
     double stays = frees->head + frees->takes - row->head;
@@ -257,7 +258,7 @@ static void
 start_rule(annealing *a, rlf_dispatch_rule *rule)
 {
     static const int extras[] = {INT16_MAX, 2, INT16_MAX, 4, 1, 8, INT16_MAX};
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     int extra = extras[a->job->number % 7];
     double busiest = 0, part = 0;
     if (a->job->number % 3 == 2)
@@ -282,7 +283,7 @@ start_rule(annealing *a, rlf_dispatch_rule *rule)
 static void
 change_rule(annealing *a, rlf_dispatch_rule *rule)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     rlf_splitmix *dice = a->job->dice;
     int r = rlf_splitmix_below(dice, rows->n),
         kind = rlf_splitmix_below(dice, 100);
@@ -316,7 +317,7 @@ change_rule(annealing *a, rlf_dispatch_rule *rule)
 static void
 start_annealing(annealing *a, const rlf_dispatch_job *job, rlf_arena *arena)
 {
-    const rlf_rows *rows = job->rows;
+    const rlf_fuse_rows *rows = job->rows;
     double work = 0;
     *a = (annealing){.job = job};
     rlf_dispatch_make(rows, arena, &a->run);

@@ -16,7 +16,7 @@ typedef struct rlf_dispatch_rule {
 } rlf_dispatch_rule;
 
 typedef struct rlf_dispatch {
-    const rlf_rows *rows;
+    const rlf_fuse_rows *rows;
     rlf_row_number *table; /* what was made */
     rlf_timing timing;
     /* By row: when its next micro-batch can begin as far as the stage before
@@ -32,7 +32,7 @@ typedef struct rlf_dispatch {
 
 /* Beside the annealing below only tests call these two, to time tables that
  * dispatching alone makes. */
-void rlf_dispatch_make(const rlf_rows *rows, rlf_arena *arena,
+void rlf_dispatch_make(const rlf_fuse_rows *rows, rlf_arena *arena,
                        rlf_dispatch *out);
 /* Make a table, and its timing. False: no place could go on, or the table would
  * end after `limit`. */
@@ -43,7 +43,7 @@ bool rlf_dispatch_run(rlf_dispatch *dispatch, const rlf_dispatch_rule *rule,
  * one's, if that is shorter than *best; ends at `bound`. Returns the moves it
  * took. */
 typedef struct rlf_dispatch_job {
-    const rlf_rows *rows;
+    const rlf_fuse_rows *rows;
     int64_t moves;
     int64_t number; /* which start: kinds of rules take turns */
     double bound;

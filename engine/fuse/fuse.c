@@ -90,11 +90,12 @@ rlf_fuse_check(const rlf_fuse *fuse, rlf_err *err)
 
 /* A table as an answer: checked and timed by engine/plan. */
 static rlf_status
-answer(const rlf_fuse *fuse, const rlf_rows *rows, const rlf_row_number *table,
-       const double *cap, rlf_arena *arena, rlf_err *err, rlf_fuse_answer *out)
+answer(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
+       const rlf_row_number *table, const double *cap, rlf_arena *arena,
+       rlf_err *err, rlf_fuse_answer *out)
 {
     rlf_pipe_report report;
-    rlf_rows_pipe(fuse, rows, table, arena, &out->pipe);
+    rlf_fuse_rows_pipe(fuse, rows, table, arena, &out->pipe);
     RLF_TRY(rlf_pipe_check(&out->pipe, fuse->cost, cap, err));
     out->begin = RLF_NEW_ARRAY(arena, double *, fuse->places);
     rlf_pipe_time(&out->pipe, fuse->cost, arena, &report, out->begin);
@@ -110,12 +111,12 @@ answer(const rlf_fuse *fuse, const rlf_rows *rows, const rlf_row_number *table,
 double
 rlf_fuse_bound(const rlf_fuse *fuse, rlf_arena *arena)
 {
-    rlf_rows rows;
+    rlf_fuse_rows rows;
     double first = 0; /* when the last place can begin */
-    rlf_rows_make(fuse, arena, &rows);
+    rlf_fuse_rows_make(fuse, arena, &rows);
     for (int p = 0; p < rows.places && fuse->apart; p++)
         first = rows.lead[p] > first ? rows.lead[p] : first;
-    return rlf_rows_bound(&rows) - first;
+    return rlf_fuse_rows_bound(&rows) - first;
 }
 
 /* A model with one stage at each of its places, in the order in which its path
@@ -194,10 +195,10 @@ rlf_status
 rlf_fuse_greedy(const rlf_fuse *fuse, rlf_arena *arena, rlf_err *err,
                 rlf_fuse_answer *out)
 {
-    rlf_rows rows;
+    rlf_fuse_rows rows;
     rlf_timing timing;
     *out = (rlf_fuse_answer){0};
-    rlf_rows_make(fuse, arena, &rows);
+    rlf_fuse_rows_make(fuse, arena, &rows);
     rlf_timing_make(&rows, arena, &timing);
     rlf_row_number *table =
         RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
@@ -209,9 +210,9 @@ rlf_status
 rlf_fuse_published(const rlf_fuse *fuse, const rlf_fuse_options *options,
                    rlf_arena *arena, rlf_err *err, rlf_fuse_answer *out)
 {
-    rlf_rows rows;
+    rlf_fuse_rows rows;
     *out = (rlf_fuse_answer){0};
-    rlf_rows_make(fuse, arena, &rows);
+    rlf_fuse_rows_make(fuse, arena, &rows);
     rlf_row_number *table =
         RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
     out->stopped =
@@ -223,9 +224,9 @@ rlf_status
 rlf_fuse_search(const rlf_fuse *fuse, const rlf_fuse_options *options,
                 rlf_arena *arena, rlf_err *err, rlf_fuse_answer *out)
 {
-    rlf_rows rows;
+    rlf_fuse_rows rows;
     *out = (rlf_fuse_answer){0};
-    rlf_rows_make(fuse, arena, &rows);
+    rlf_fuse_rows_make(fuse, arena, &rows);
     const rlf_row_number *table =
         rlf_improve(fuse, options, arena, &out->moves, &out->stopped);
     if (!table)

@@ -26,7 +26,7 @@ typedef struct pool {
 } pool;
 
 typedef struct improving {
-    rlf_rows rows, reversed;
+    rlf_fuse_rows rows, reversed;
     const rlf_fuse_options *options;
     rlf_arena *arena;
     rlf_timing timing;
@@ -42,7 +42,7 @@ typedef struct improving {
 
 /* The rows of a stage, kind after kind; returns how many. */
 static int
-rows_of(const rlf_rows *rows, int model, int stage, int *out)
+rows_of(const rlf_fuse_rows *rows, int model, int stage, int *out)
 {
     int n = 0;
     for (int r = 0; r < rows->n; r++)
@@ -55,7 +55,7 @@ rows_of(const rlf_rows *rows, int model, int stage, int *out)
 static void
 one_at_a_time(const rlf_fuse *fuse, improving *s)
 {
-    const rlf_rows *rows = &s->rows;
+    const rlf_fuse_rows *rows = &s->rows;
     int at[8], *next = s->timing.next;
     memcpy(next, rows->start, sizeof *next * (size_t)rows->places);
     for (int m = 0; m < fuse->n_models; m++) {
@@ -76,7 +76,7 @@ one_at_a_time(const rlf_fuse *fuse, improving *s)
 static void
 one_by_one(const rlf_fuse *fuse, improving *s)
 {
-    const rlf_rows *rows = &s->rows;
+    const rlf_fuse_rows *rows = &s->rows;
     int at[8], *next = s->timing.next;
     memcpy(next, rows->start, sizeof *next * (size_t)rows->places);
     for (int m = 0; m < fuse->n_models; m++) {
@@ -97,7 +97,7 @@ one_by_one(const rlf_fuse *fuse, improving *s)
 static bool
 take_pipe(const rlf_fuse *fuse, const rlf_pipe *pipe, improving *s)
 {
-    const rlf_rows *rows = &s->rows;
+    const rlf_fuse_rows *rows = &s->rows;
     const rlf_pipe_model *model = &fuse->models[0], *like = &pipe->models[0];
     int at[8], *next = s->timing.next;
     if (model->split != like->split || model->stages != like->stages)
@@ -150,9 +150,9 @@ add_table(const improving *s, pool *to, double makespan)
 static void
 add_if_sound(improving *s, bool fresh)
 {
-    if (!rlf_rows_sound(&s->rows, s->table, &s->timing) ||
-        !rlf_rows_time(&s->rows, s->table, RLF_NO_LIMIT, RLF_NO_LIMIT,
-                       &s->timing))
+    if (!rlf_fuse_rows_sound(&s->rows, s->table, &s->timing) ||
+        !rlf_fuse_rows_time(&s->rows, s->table, RLF_NO_LIMIT, RLF_NO_LIMIT,
+                            &s->timing))
         return;
     add_table(s, &s->best, s->timing.makespan);
     if (fresh)
@@ -217,7 +217,7 @@ dispatch(improving *s, int64_t moves)
         if (best >= RLF_NO_LIMIT)
             continue;
         if (turned)
-            rlf_rows_turn(&s->rows, s->table);
+            rlf_fuse_rows_turn(&s->rows, s->table);
         add_if_sound(s, true);
     }
 }
@@ -245,10 +245,10 @@ change_orders(improving *s, int64_t moves, double *makespan)
         .stopped = &s->stopped,
     };
     if (turned)
-        rlf_rows_turn(&s->rows, s->table);
+        rlf_fuse_rows_turn(&s->rows, s->table);
     s->left -= rlf_orders_anneal(&job, scratch);
     if (turned)
-        rlf_rows_turn(&s->rows, s->table);
+        rlf_fuse_rows_turn(&s->rows, s->table);
     rlf_arena_free(scratch);
     add_if_sound(s, false);
 }
@@ -277,8 +277,8 @@ start(const rlf_fuse *fuse, const rlf_fuse_options *options, rlf_arena *arena,
 {
     double work = 0;
     *s = (improving){.options = options, .arena = arena};
-    rlf_rows_make(fuse, arena, &s->rows);
-    rlf_rows_reverse(&s->rows, arena, &s->reversed);
+    rlf_fuse_rows_make(fuse, arena, &s->rows);
+    rlf_fuse_rows_reverse(&s->rows, arena, &s->reversed);
     rlf_timing_make(&s->rows, arena, &s->timing);
     s->table = RLF_NEW_ARRAY(arena, rlf_row_number, s->rows.operations);
     for (int i = 0; i < POOL; i++) {
@@ -290,7 +290,7 @@ start(const rlf_fuse *fuse, const rlf_fuse_options *options, rlf_arena *arena,
     for (int p = 0; p < s->rows.places; p++)
         work += s->rows.work[p];
     s->grain = work / s->rows.operations;
-    s->bound = rlf_rows_bound(&s->rows) * (1 + 1e-12);
+    s->bound = rlf_fuse_rows_bound(&s->rows) * (1 + 1e-12);
     s->dice = rlf_splitmix_begin(options->seed, 0);
     s->left = options->moves;
 }

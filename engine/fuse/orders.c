@@ -31,7 +31,7 @@ typedef struct annealing {
 static void
 number_operations(annealing *a, int place)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     int *passed = a->passed;
     double held = 0;
     for (int r = rows->first[place]; r < rows->first[place + 1]; r++)
@@ -53,7 +53,7 @@ number_operations(annealing *a, int place)
 static void
 set_tails(annealing *a)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     const rlf_timing *t = &a->now_timing;
     for (int k = rows->operations - 1; k >= 0; k--) {
         int i = t->order[k], micro = a->micro[i], p = a->place[i];
@@ -79,7 +79,7 @@ set_tails(annealing *a)
 static void
 follow_path(annealing *a)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     const rlf_timing *t = &a->now_timing;
     int at = -1;
     for (int p = 0; p < rows->places; p++)
@@ -116,7 +116,7 @@ follow_path(annealing *a)
 static bool
 may_shift(const annealing *a, int from, int to)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     int r = a->now[from], spare = a->spare[from];
     const rlf_row *row = &rows->row[r];
     double cap = rows->cap[row->place];
@@ -144,7 +144,7 @@ may_shift(const annealing *a, int from, int to)
 static bool
 seems_late(const annealing *a, int from, int to, double limit)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     int r = a->now[from], p = rows->row[r].place;
     int first = from < to ? from : to, last = from < to ? to : from;
     int same = first; /* of row r the times stay in order */
@@ -178,7 +178,7 @@ seems_late(const annealing *a, int from, int to, double limit)
 static bool
 draw_move(annealing *a, int *from, int *to)
 {
-    const rlf_rows *rows = a->job->rows;
+    const rlf_fuse_rows *rows = a->job->rows;
     rlf_splitmix *dice = a->job->dice;
     *from = rlf_splitmix_below(dice, 8)
                 ? a->path[rlf_splitmix_below(dice, a->on_path)]
@@ -201,7 +201,7 @@ static bool
 try_move(annealing *a, double t)
 {
     const rlf_orders_job *job = a->job;
-    const rlf_rows *rows = job->rows;
+    const rlf_fuse_rows *rows = job->rows;
     int from, to;
     if (!a->on_path) {
         follow_path(a);
@@ -214,14 +214,14 @@ try_move(annealing *a, double t)
     if (seems_late(a, from, to, limit - part * a->now_timing.mean))
         return false;
     double waits = (limit - job->bound) / part - a->least + 1e-9 * limit;
-    rlf_rows_shift(a->now, from, to);
-    if (rlf_rows_time(rows, a->now, limit - part * a->least,
-                      waits * rows->places, &a->timing) &&
+    rlf_fuse_rows_shift(a->now, from, to);
+    if (rlf_fuse_rows_time(rows, a->now, limit - part * a->least,
+                           waits * rows->places, &a->timing) &&
         a->timing.makespan + part * a->timing.mean <= limit) {
         number_operations(a, a->place[from]);
         return true;
     }
-    rlf_rows_shift(a->now, to, from);
+    rlf_fuse_rows_shift(a->now, to, from);
     return false;
 }
 
@@ -243,7 +243,7 @@ accept(annealing *a)
 static void
 start(annealing *a, const rlf_orders_job *job, rlf_arena *arena)
 {
-    const rlf_rows *rows = job->rows;
+    const rlf_fuse_rows *rows = job->rows;
     int n = rows->operations;
     *a = (annealing){.job = job};
     rlf_timing_make(rows, arena, &a->timing);
@@ -267,7 +267,7 @@ start(annealing *a, const rlf_orders_job *job, rlf_arena *arena)
             a->place[i] = p;
         number_operations(a, p);
     }
-    rlf_rows_time(rows, a->now, RLF_NO_LIMIT, RLF_NO_LIMIT, &a->timing);
+    rlf_fuse_rows_time(rows, a->now, RLF_NO_LIMIT, RLF_NO_LIMIT, &a->timing);
     accept(a);
 }
 

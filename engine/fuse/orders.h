@@ -5,7 +5,7 @@
 #include "engine/fuse/rows.h"
 
 typedef struct rlf_orders_job {
-    const rlf_rows *rows;
+    const rlf_fuse_rows *rows;
     int64_t moves;
     double bound;
     double hot, cold;      /* temperatures, in time */

@@ -13,7 +13,7 @@
 /* Returns the moment at which a row's next micro-batch could begin;
  * RLF_NO_LIMIT: it is not yet known. */
 static double
-begin_of(const rlf_rows *rows, const rlf_timing *t, int r)
+begin_of(const rlf_fuse_rows *rows, const rlf_timing *t, int r)
 {
     const rlf_row *row = &rows->row[r];
     int micro = t->passed[r];
@@ -26,8 +26,8 @@ begin_of(const rlf_rows *rows, const rlf_timing *t, int r)
 
 /* The row that goes next at any place; *begin: when. */
 static int
-greedy_next(const rlf_fuse *fuse, const rlf_rows *rows, const rlf_timing *t,
-            double *begin)
+greedy_next(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
+            const rlf_timing *t, double *begin)
 {
     int best = -1;
     for (int p = 0; p < rows->places; p++) {
@@ -55,7 +55,7 @@ greedy_next(const rlf_fuse *fuse, const rlf_rows *rows, const rlf_timing *t,
 }
 
 void
-rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows, rlf_timing *t,
+rlf_greedy_table(const rlf_fuse *fuse, const rlf_fuse_rows *rows, rlf_timing *t,
                  rlf_row_number *table)
 {
     double begin = 0;
@@ -82,7 +82,7 @@ typedef struct score {
 } score;
 
 typedef struct annealing {
-    const rlf_rows *rows;
+    const rlf_fuse_rows *rows;
     rlf_timing timing;
     rlf_row_number *now, *best;
     double *peak; /* by place, of `now` */
@@ -106,7 +106,7 @@ is_better(const score *a, const score *b)
 static double
 peak_at(annealing *a, int place)
 {
-    const rlf_rows *rows = a->rows;
+    const rlf_fuse_rows *rows = a->rows;
     int *passed = a->timing.passed;
     double held = 0, most = 0;
     for (int r = rows->first[place]; r < rows->first[place + 1]; r++)
@@ -129,8 +129,8 @@ static bool
 score_now(annealing *a, int place, double limit, score *out)
 {
     double was = a->peak[place], peak = peak_at(a, place);
-    if (peak < 0 || !rlf_rows_time(a->rows, a->now, limit, RLF_NO_LIMIT,
-                                     &a->timing))
+    if (peak < 0 ||
+        !rlf_fuse_rows_time(a->rows, a->now, limit, RLF_NO_LIMIT, &a->timing))
         return false;
     *out = (score){.latency = a->timing.makespan};
     a->peak[place] = peak;
@@ -181,7 +181,7 @@ go_on(annealing *a, const score *s, int p)
 static void
 move_for_latency(annealing *a, double t)
 {
-    const rlf_rows *rows = a->rows;
+    const rlf_fuse_rows *rows = a->rows;
     int p = rlf_splitmix_below(&a->dice, rows->places);
     int n = rows->start[p + 1] - rows->start[p];
     if (n < 2)
@@ -204,7 +204,7 @@ move_for_latency(annealing *a, double t)
 static void
 move_for_memory(annealing *a, double t)
 {
-    const rlf_rows *rows = a->rows;
+    const rlf_fuse_rows *rows = a->rows;
     int p = rlf_splitmix_below(&a->dice, rows->places);
     int n = rows->start[p + 1] - rows->start[p];
     if (n < 2)
@@ -214,10 +214,10 @@ move_for_memory(annealing *a, double t)
     if (from == to)
         return;
     score s;
-    rlf_rows_shift(a->now, from, to);
+    rlf_fuse_rows_shift(a->now, from, to);
     if (!score_now(a, p, a->least.latency, &s) ||
         (s.peaks > a->is.peaks && !takes(a, a->is.peaks, s.peaks, t))) {
-        rlf_rows_shift(a->now, to, from);
+        rlf_fuse_rows_shift(a->now, to, from);
         return;
     }
     go_on(a, &s, p);
@@ -254,7 +254,7 @@ anneal(annealing *a, const rlf_fuse_options *options, int64_t moves,
 }
 
 bool
-rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
+rlf_published_table(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
                     const rlf_fuse_options *options, rlf_arena *arena,
                     rlf_row_number *table, int64_t *tried)
 {

@@ -46,7 +46,7 @@ stage_after(const rlf_pipe_model *model, int stage, int kind)
 
 /* The rows of one model from row[first], stage by stage; returns how many. */
 static int
-add_model(const rlf_fuse *fuse, int m, int first, rlf_rows *rows)
+add_model(const rlf_fuse *fuse, int m, int first, rlf_fuse_rows *rows)
 {
     const rlf_pipe_model *model = &fuse->models[m];
     const rlf_pipe_cost *cost = fuse->cost[m];
@@ -80,7 +80,7 @@ add_model(const rlf_fuse *fuse, int m, int first, rlf_rows *rows)
 
 /* Sets what one micro-batch needs before each row, if all else waits. */
 static void
-set_heads(rlf_rows *rows)
+set_heads(rlf_fuse_rows *rows)
 {
     for (bool more = true; more;) { /* as many rounds as there are stages */
         more = false;
@@ -101,7 +101,7 @@ set_heads(rlf_rows *rows)
 
 /* And after it. */
 static void
-set_tails(rlf_rows *rows)
+set_tails(rlf_fuse_rows *rows)
 {
     for (int r = 0; r < rows->n; r++)
         rows->row[r].tail = rows->after[rows->row[r].place];
@@ -127,7 +127,7 @@ set_tails(rlf_rows *rows)
 /* Sets the moments at which places can begin; apart, one that begins later may
  * end later. */
 static void
-set_leads(const rlf_fuse *fuse, rlf_rows *rows)
+set_leads(const rlf_fuse *fuse, rlf_fuse_rows *rows)
 {
     double last = 0;
     for (int p = 0; p < rows->places; p++)
@@ -148,7 +148,7 @@ set_leads(const rlf_fuse *fuse, rlf_rows *rows)
 
 /* Give rows their numbers by place. */
 static void
-sort_rows(rlf_rows *rows, rlf_arena *arena)
+sort_rows(rlf_fuse_rows *rows, rlf_arena *arena)
 {
     rlf_row *old = rows->row;
     int *to = RLF_NEW_ARRAY(arena, int, rows->n + 1), count = 0;
@@ -172,7 +172,7 @@ sort_rows(rlf_rows *rows, rlf_arena *arena)
 
 /* Sets the work of each place. */
 static void
-set_places(const rlf_fuse *fuse, rlf_rows *rows)
+set_places(const rlf_fuse *fuse, rlf_fuse_rows *rows)
 {
     rows->start[0] = 0;
     for (int p = 0; p < rows->places; p++) {
@@ -192,9 +192,9 @@ set_places(const rlf_fuse *fuse, rlf_rows *rows)
 }
 
 void
-rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out)
+rlf_fuse_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_fuse_rows *out)
 {
-    *out = (rlf_rows){.places = fuse->places};
+    *out = (rlf_fuse_rows){.places = fuse->places};
     for (int m = 0; m < fuse->n_models; m++) {
         const rlf_pipe_model *model = &fuse->models[m];
         out->n += model->stages * kinds_of(model);
@@ -224,8 +224,8 @@ rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out)
 }
 
 void
-rlf_rows_pipe(const rlf_fuse *fuse, const rlf_rows *rows,
-              const rlf_row_number *table, rlf_arena *arena, rlf_pipe *out)
+rlf_fuse_rows_pipe(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
+                   const rlf_row_number *table, rlf_arena *arena, rlf_pipe *out)
 {
     int *passed = RLF_NEW_ARRAY(arena, int, rows->n);
     *out = (rlf_pipe){.models = fuse->models,
@@ -253,7 +253,7 @@ rlf_rows_pipe(const rlf_fuse *fuse, const rlf_rows *rows,
 /* The time of the work of a place's stages that begin at `head` or later and
  * have `tail` or more behind them, with both. */
 static double
-bound_of(const rlf_rows *rows, int place, double head, double tail)
+bound_of(const rlf_fuse_rows *rows, int place, double head, double tail)
 {
     double work = 0;
     for (int r = rows->first[place]; r < rows->first[place + 1]; r++) {
@@ -270,7 +270,7 @@ bound_of(const rlf_rows *rows, int place, double head, double tail)
  * the time of other first operations until there is as much, and so at the
  * end. */
 static double
-held_of(const rlf_rows *rows, int place)
+held_of(const rlf_fuse_rows *rows, int place)
 {
     double area = 0, delta = 0, in = RLF_NO_LIMIT, out = RLF_NO_LIMIT;
     double cap = rows->cap[place];
@@ -296,7 +296,7 @@ held_of(const rlf_rows *rows, int place)
 }
 
 double
-rlf_rows_bound(const rlf_rows *rows)
+rlf_fuse_rows_bound(const rlf_fuse_rows *rows)
 {
     double most = 0;
     for (int p = 0; p < rows->places; p++) {
@@ -316,7 +316,8 @@ rlf_rows_bound(const rlf_rows *rows)
 /* ---- time reversed ---- */
 
 void
-rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out)
+rlf_fuse_rows_reverse(const rlf_fuse_rows *rows, rlf_arena *arena,
+                      rlf_fuse_rows *out)
 {
     *out = *rows;
     out->row = RLF_NEW_ARRAY(arena, rlf_row, rows->n + 1);
@@ -347,7 +348,7 @@ rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out)
 }
 
 void
-rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table)
+rlf_fuse_rows_turn(const rlf_fuse_rows *rows, rlf_row_number *table)
 {
     for (int p = 0; p < rows->places; p++)
         for (int a = rows->start[p], b = rows->start[p + 1] - 1; a < b;
@@ -361,7 +362,7 @@ rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table)
 /* ---- time ---- */
 
 void
-rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out)
+rlf_timing_make(const rlf_fuse_rows *rows, rlf_arena *arena, rlf_timing *out)
 {
     int n = rows->n + 1;
     *out = (rlf_timing){0};
@@ -379,8 +380,8 @@ rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out)
 }
 
 bool
-rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table, double limit,
-              double waits, rlf_timing *timing)
+rlf_fuse_rows_time(const rlf_fuse_rows *rows, const rlf_row_number *table,
+                   double limit, double waits, rlf_timing *timing)
 {
     const rlf_row *row = rows->row;
     double *end = timing->end, *idle = timing->idle;
@@ -446,8 +447,8 @@ rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table, double limit,
 /* ---- order and memory ---- */
 
 bool
-rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
-               rlf_timing *timing)
+rlf_fuse_rows_sound(const rlf_fuse_rows *rows, const rlf_row_number *table,
+                    rlf_timing *timing)
 {
     int *passed = timing->passed;
     for (int r = 0; r < rows->n; r++)
@@ -466,7 +467,7 @@ rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
 }
 
 void
-rlf_rows_shift(rlf_row_number *table, int from, int to)
+rlf_fuse_rows_shift(rlf_row_number *table, int from, int to)
 {
     rlf_row_number moved = table[from];
     if (from < to)

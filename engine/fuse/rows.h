@@ -36,7 +36,7 @@ typedef struct rlf_row {
     double tail;            /* from its end to the end of all, alone */
 } rlf_row;
 
-typedef struct rlf_rows {
+typedef struct rlf_fuse_rows {
     rlf_row *row; /* row[n] is one that has always passed at time 0 */
     int n, places, operations, most_micros;
     int *first;    /* places + 1: rows of place p are first[p] and following */
@@ -46,7 +46,7 @@ typedef struct rlf_rows {
     double *rest;  /* by place: the least tail of its rows */
     double *after; /* by place: it has to end that long before all do */
     double *cap;   /* by place, with room for rounding */
-} rlf_rows;
+} rlf_fuse_rows;
 
 /* Arrays to time a table in, and what was found. */
 typedef struct rlf_timing {
@@ -63,43 +63,46 @@ typedef struct rlf_timing {
 } rlf_timing;
 
 /* The rows of a problem. */
-void rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out);
+void rlf_fuse_rows_make(const rlf_fuse *fuse, rlf_arena *arena,
+                        rlf_fuse_rows *out);
 /* A table as one of pipelines. */
-void rlf_rows_pipe(const rlf_fuse *fuse, const rlf_rows *rows,
-                   const rlf_row_number *table, rlf_arena *arena,
-                   rlf_pipe *out);
+void rlf_fuse_rows_pipe(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
+                        const rlf_row_number *table, rlf_arena *arena,
+                        rlf_pipe *out);
 /* No table ends earlier: see rlf_fuse_bound. */
-double rlf_rows_bound(const rlf_rows *rows);
+double rlf_fuse_rows_bound(const rlf_fuse_rows *rows);
 /* The same with time reversed: the table of one, turned round place by place,
  * is one of the other with the same makespan and the same memory. */
-void rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out);
+void rlf_fuse_rows_reverse(const rlf_fuse_rows *rows, rlf_arena *arena,
+                           rlf_fuse_rows *out);
 /* Turn a table of one round into one of the other, in place. */
-void rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table);
+void rlf_fuse_rows_turn(const rlf_fuse_rows *rows, rlf_row_number *table);
 
-void rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out);
+void rlf_timing_make(const rlf_fuse_rows *rows, rlf_arena *arena,
+                     rlf_timing *out);
 /* Times a table in which every operation starts as soon as it can, without a
  * look at memory or at `same`. Returns whether it ends at `limit` or before and
  * its places, from their leads to their ends, wait no longer than `waits`
  * together; with false, times are not meant to be read. */
-bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
-                   double limit, double waits, rlf_timing *timing);
+bool rlf_fuse_rows_time(const rlf_fuse_rows *rows, const rlf_row_number *table,
+                        double limit, double waits, rlf_timing *timing);
 /* True: every place has its operations behind those of the same stage that
  * they need, and holds no more than its cap. */
-bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
-                    rlf_timing *timing);
+bool rlf_fuse_rows_sound(const rlf_fuse_rows *rows, const rlf_row_number *table,
+                         rlf_timing *timing);
 
 /* RLHFuse's first schedule: rlf_fuse_greedy's. */
-void rlf_greedy_table(const rlf_fuse *fuse, const rlf_rows *rows,
+void rlf_greedy_table(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
                       rlf_timing *timing, rlf_row_number *table);
 
 /* Makes the table of its annealing: rlf_fuse_published's; *tried is the number
  * of moves. False: it was stopped. */
-bool rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
+bool rlf_published_table(const rlf_fuse *fuse, const rlf_fuse_rows *rows,
                          const rlf_fuse_options *options, rlf_arena *arena,
                          rlf_row_number *table, int64_t *tried);
 
 /* Moves the operation at `from` of a place's list to `to`; the others close up.
  */
-void rlf_rows_shift(rlf_row_number *table, int from, int to);
+void rlf_fuse_rows_shift(rlf_row_number *table, int from, int to);
 
 #endif

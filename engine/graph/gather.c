@@ -18,7 +18,7 @@ typedef struct made {
     uint32_t **place; /* per round and row: its row here, or LEFT_OUT */
 } made;
 
-struct rlf_gather {
+struct rlf_round_gather {
     rlf_arena *pool;
     const rlf_graph *graph;
     uint32_t n_rounds;
@@ -27,13 +27,13 @@ struct rlf_gather {
     made **made;  /* per domain of the graph, or NULL */
 };
 
-rlf_gather *
-rlf_gather_new(rlf_arena *pool, const rlf_graph *graph, uint32_t n_rounds,
-               const rlf_space *const *prompts, uint32_t *const *kept,
-               const uint32_t *n_kept)
+rlf_round_gather *
+rlf_round_gather_new(rlf_arena *pool, const rlf_graph *graph, uint32_t n_rounds,
+                     const rlf_space *const *prompts, uint32_t *const *kept,
+                     const uint32_t *n_kept)
 {
-    rlf_gather *g = RLF_NEW(pool, rlf_gather);
-    *g = (rlf_gather){
+    rlf_round_gather *g = RLF_NEW(pool, rlf_round_gather);
+    *g = (rlf_round_gather){
         .pool = pool, .graph = graph, .n_rounds = n_rounds, .prompts = prompts};
     g->made = RLF_NEW_ARRAY(pool, made *, graph->domains.list.count);
     g->keeps = RLF_NEW_ARRAY(pool, bool *, n_rounds);
@@ -50,7 +50,7 @@ rlf_gather_new(rlf_arena *pool, const rlf_graph *graph, uint32_t n_rounds,
 /* Lists the rows of each round's space that stay, and their places in the
  * result. */
 static made *
-list_rows(rlf_gather *g, const rlf_space *const *from)
+list_rows(rlf_round_gather *g, const rlf_space *const *from)
 {
     const rlf_domains *domains = &g->graph->domains;
     made *m = RLF_NEW(g->pool, made);
@@ -74,11 +74,11 @@ list_rows(rlf_gather *g, const rlf_space *const *from)
     return m;
 }
 
-static made *make(rlf_gather *g, int to, const rlf_space *const *from);
+static made *make(rlf_round_gather *g, int to, const rlf_space *const *from);
 
 /* The rounds' spaces above, by their k-th way up. */
 static const rlf_space **
-above(rlf_gather *g, const rlf_space *const *from, int k)
+above(rlf_round_gather *g, const rlf_space *const *from, int k)
 {
     const rlf_space **up =
         RLF_NEW_ARRAY(g->pool, const rlf_space *, g->n_rounds);
@@ -90,7 +90,7 @@ above(rlf_gather *g, const rlf_space *const *from, int k)
 /* Rows of the result go up to those of the result, or, where the domain is the
  * same for all rounds, to the very rows that they went to. */
 static void
-map_up(rlf_gather *g, made *m, const rlf_space *const *from, int k)
+map_up(rlf_round_gather *g, made *m, const rlf_space *const *from, int k)
 {
     const rlf_domain *d = rlf_domains_get(&g->graph->domains, m->space->domain);
     const rlf_space **up = above(g, from, k);
@@ -108,7 +108,7 @@ map_up(rlf_gather *g, made *m, const rlf_space *const *from, int k)
 }
 
 static void
-make_rows(rlf_gather *g, made *m, int to, const rlf_space *const *from)
+make_rows(rlf_round_gather *g, made *m, int to, const rlf_space *const *from)
 {
     const rlf_domain *d = rlf_domains_get(&g->graph->domains, to);
     uint32_t count = 0;
@@ -125,7 +125,7 @@ make_rows(rlf_gather *g, made *m, int to, const rlf_space *const *from)
 
 /* Tokens stand row by row without gaps. */
 static void
-make_tokens(rlf_gather *g, made *m, int to, const rlf_space *const *from)
+make_tokens(rlf_round_gather *g, made *m, int to, const rlf_space *const *from)
 {
     const rlf_domain *d = rlf_domains_get(&g->graph->domains, to);
     const made *rows = NULL;
@@ -151,7 +151,7 @@ make_tokens(rlf_gather *g, made *m, int to, const rlf_space *const *from)
 
 /* Domain `to` of the result, as the rounds' spaces `from` are made. */
 static made *
-make(rlf_gather *g, int to, const rlf_space *const *from)
+make(rlf_round_gather *g, int to, const rlf_space *const *from)
 {
     if (g->made[to])
         return g->made[to];
@@ -167,7 +167,7 @@ make(rlf_gather *g, int to, const rlf_space *const *from)
 
 /* Copy what the kept rows have, `size` bytes a value. */
 static void
-copy(const rlf_gather *g, const made *m, const rlf_space *const *from,
+copy(const rlf_round_gather *g, const made *m, const rlf_space *const *from,
      const void *const *data, size_t size, void *out)
 {
     char *to = out;
@@ -185,8 +185,8 @@ copy(const rlf_gather *g, const made *m, const rlf_space *const *from,
 }
 
 rlf_status
-rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds, rlf_err *err,
-                  rlf_column *out)
+rlf_round_gather_column(rlf_round_gather *g, int to, const rlf_column *rounds,
+                        rlf_err *err, rlf_column *out)
 {
     uint64_t rows = 0, values = 0;
     for (uint32_t r = 0; r < g->n_rounds; r++) {
@@ -216,7 +216,7 @@ rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds, rlf_err *err,
 typedef enum which { PROMPTS, SAMPLES, TOKENS } which;
 
 static const rlf_space **
-spaces_of(rlf_gather *g, rlf_rows *const *rounds, which of)
+spaces_of(rlf_round_gather *g, rlf_rows *const *rounds, which of)
 {
     const rlf_space **list =
         RLF_NEW_ARRAY(g->pool, const rlf_space *, g->n_rounds);
@@ -228,7 +228,7 @@ spaces_of(rlf_gather *g, rlf_rows *const *rounds, which of)
 }
 
 static void
-put_prompts(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
+put_prompts(rlf_round_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 {
     const rlf_space **from = spaces_of(g, rounds, PROMPTS);
     const made *m = make(g, out->set->prompts, from);
@@ -247,7 +247,7 @@ put_prompts(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 }
 
 static void
-put_samples(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
+put_samples(rlf_round_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 {
     const rlf_space **from = spaces_of(g, rounds, SAMPLES);
     const made *m = make(g, out->set->samples, from);
@@ -262,7 +262,7 @@ put_samples(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 }
 
 static void
-put_tokens(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
+put_tokens(rlf_round_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 {
     if (!rounds[0]->tokens)
         return;
@@ -279,8 +279,8 @@ put_tokens(rlf_gather *g, rlf_rows *out, rlf_rows *const *rounds)
 }
 
 rlf_status
-rlf_gather_rows(rlf_gather *g, const rlf_set *to, rlf_rows *const *rounds,
-                rlf_err *err, rlf_rows **out)
+rlf_round_gather_rows(rlf_round_gather *g, const rlf_set *to,
+                      rlf_rows *const *rounds, rlf_err *err, rlf_rows **out)
 {
     rlf_rows *rows = RLF_NEW(g->pool, rlf_rows);
     rows->set = to;

@@ -285,19 +285,22 @@ rlf_rows *rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph,
  * `to` is made as `from` is, domain by domain: its domains, where they are not
  * the same, go up to one another as those of `from` do. Spaces are made once,
  * so that sets and columns of one gathering share them. */
-typedef struct rlf_gather rlf_gather;
+typedef struct rlf_round_gather rlf_round_gather;
 /* `prompts`: per round the space that the kept prompts, `kept[r][n_kept[r]]`
  * ascending, are rows of. */
-rlf_gather *rlf_gather_new(rlf_arena *pool, const rlf_graph *graph,
-                           uint32_t n_rounds, const rlf_space *const *prompts,
-                           uint32_t *const *kept, const uint32_t *n_kept);
+rlf_round_gather *rlf_round_gather_new(rlf_arena *pool, const rlf_graph *graph,
+                                       uint32_t n_rounds,
+                                       const rlf_space *const *prompts,
+                                       uint32_t *const *kept,
+                                       const uint32_t *n_kept);
 /* Per round a set; all must be of one temperature: RLF_USER if they are not. */
-rlf_status rlf_gather_rows(rlf_gather *g, const rlf_set *to,
-                           rlf_rows *const *rounds, rlf_err *err,
-                           rlf_rows **out);
+rlf_status rlf_round_gather_rows(rlf_round_gather *g, const rlf_set *to,
+                                 rlf_rows *const *rounds, rlf_err *err,
+                                 rlf_rows **out);
 /* Per round a column; the result is on domain `to`. */
-rlf_status rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds,
-                             rlf_err *err, rlf_column *out);
+rlf_status rlf_round_gather_column(rlf_round_gather *g, int to,
+                                   const rlf_column *rounds, rlf_err *err,
+                                   rlf_column *out);
 
 /* This rank's part in the call; of one rank where a run has no meshes. */
 const rlf_mesh *rlf_call_mesh(const rlf_call *call);

@@ -78,7 +78,7 @@ whole(double x)
 }
 
 rlf_caps *
-rlf_caps_make(const rlf_graph *graph, rlf_arena *arena)
+rlf_plan_caps(const rlf_graph *graph, rlf_arena *arena)
 {
     size_t n = graph->resources.count;
     rlf_caps *caps = RLF_NEW_ARRAY(arena, rlf_caps, n);

@@ -7,6 +7,6 @@
 #include "engine/graph/class.h"
 
 /* Per resource, in `arena`; those of no model stay empty. */
-rlf_caps *rlf_caps_make(const rlf_graph *graph, rlf_arena *arena);
+rlf_caps *rlf_plan_caps(const rlf_graph *graph, rlf_arena *arena);
 
 #endif

@@ -140,7 +140,7 @@ place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
 static const rlf_caps *
 caps_of(const rlf_plan *plan, rlf_arena *arena)
 {
-    rlf_caps *caps = rlf_caps_make(plan->graph, arena);
+    rlf_caps *caps = rlf_plan_caps(plan->graph, arena);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         const rlf_node_place *place = &plan->place[i];

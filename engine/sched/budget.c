@@ -79,8 +79,8 @@ rlf_rank_find_limit(rlf_rank *rank, const rlf_backend *backend, rlf_err *err,
     finding own = {0};
     RLF_TRY(backend->count(&n_devices, err));
     *index = before % n_devices;
-    rank->limit = (rlf_memory_room){.host = (most ? most : rlf_memory_limit()) /
-                                            (uint64_t)n};
+    rank->limit = (rlf_memory_room){
+        .host = (most ? most : rlf_host_memory_limit()) / (uint64_t)n};
     RLF_TRY(backend->memory(*index, &own.memory, err));
     if (!own.memory.all)
         return RLF_OK;

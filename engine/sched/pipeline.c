@@ -24,7 +24,7 @@ typedef struct flight {
     bool taken;
     int micro;
     /* By direction (forward, backward); NULL: not under way. */
-    rlf_transfer *arrives[2], *leaves[2];
+    rlf_device_transfer *arrives[2], *leaves[2];
 } flight;
 
 /* One node and its model. */
@@ -71,7 +71,7 @@ flight_of(const pipeline *l, int index)
 /* Between a port of an operation and a stage of its model. */
 static rlf_status
 start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
-      rlf_err *err, rlf_transfer **out)
+      rlf_err *err, rlf_device_transfer **out)
 {
     if (peer.stage < 0)
         return RLF_OK;
@@ -86,14 +86,14 @@ start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
 }
 
 static rlf_status
-wait_for(rlf_transfer **transfer, rlf_err *err)
+wait_for(rlf_device_transfer **transfer, rlf_err *err)
 {
     return *transfer ? rlf_device_wait(transfer, err) : RLF_OK;
 }
 
 /* RLF_AGAIN if it is still under way. */
 static rlf_status
-look_at(rlf_transfer **transfer, rlf_err *err)
+look_at(rlf_device_transfer **transfer, rlf_err *err)
 {
     return *transfer ? rlf_device_test(transfer, err) : RLF_OK;
 }

@@ -341,7 +341,7 @@ add_span(simulation *s, const rlf_span_spent *span)
 static void
 note_waiting(simulation *s, const rlf_seen *seen, const rlf_node *node)
 {
-    rlf_paged *paged = &s->out->paged[node->id];
+    rlf_page_waits *paged = &s->out->paged[node->id];
     uint32_t *most = seen->paged ? &paged->waiting : &s->out->waiting[node->id];
     if (seen->waiting > *most)
         *most = seen->waiting;
@@ -513,7 +513,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                       .out = out};
     out->ends = RLF_NEW_ARRAY(arena, double, options->steps);
     out->waiting = RLF_NEW_ARRAY(arena, uint32_t, plan->graph->nodes.count);
-    out->paged = RLF_NEW_ARRAY(arena, rlf_paged, plan->graph->nodes.count);
+    out->paged = RLF_NEW_ARRAY(arena, rlf_page_waits, plan->graph->nodes.count);
     out->counts = RLF_NEW_ARRAY(arena, rlf_step_counts,
                                 options->steps + plan->graph->ahead);
     out->spent =

@@ -133,11 +133,11 @@ typedef struct rlf_step_counts {
 } rlf_step_counts;
 
 /* Turns of a generation in which samples wait for pages. */
-typedef struct rlf_paged {
+typedef struct rlf_page_waits {
     double turns;     /* of all ranks and steps */
     double rows;      /* samples at work in them, summed */
     uint32_t waiting; /* samples of a replica that waited at once, at most */
-} rlf_paged;
+} rlf_page_waits;
 
 /* Messages and weights of all steps together, as rlf_traffic_count counts them;
  * with samples ahead also what is made for steps that are not run. */
@@ -152,7 +152,7 @@ struct rlf_simulated {
     uint64_t moved;    /* samples that went to another replica */
     uint32_t *waiting; /* per node: samples of a replica that waited for a seat
                           at once, at most */
-    rlf_paged *paged;  /* per node: those that waited for pages instead */
+    rlf_page_waits *paged; /* per node: those that waited for pages instead */
     rlf_digest digest; /* of all that every rank did, and when */
 };
 

@@ -110,15 +110,16 @@ match_at(const rlf_finder *finder, const char *p, size_t n, size_t at)
     return i >= 0 ? finder->sorted[i] : NULL;
 }
 
-rlf_found
+rlf_added_match
 rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
-                const rlf_found *last, bool plain)
+                const rlf_added_match *last, bool plain)
 {
     for (size_t at = last->end; at < n; at++) {
         const rlf_added *added = match_at(finder, p, n, at);
         if (!added)
             continue;
-        rlf_found found = {added, at, at + added->text.n, at + added->text.n};
+        rlf_added_match found = {added, at, at + added->text.n,
+                                 at + added->text.n};
         /* One that may not stand here still hides what it covers. */
         if ((plain && added->special) ||
             (added->single_word && !stands_alone(p, n, at, found.to))) {
@@ -134,5 +135,5 @@ rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
             found.to += (size_t)rlf_utf8_unit(p + found.to, n - found.to);
         return found;
     }
-    return (rlf_found){0};
+    return (rlf_added_match){0};
 }

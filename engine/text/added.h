@@ -33,17 +33,18 @@ typedef struct rlf_finder {
 void rlf_finder_init(rlf_finder *finder, rlf_arena *arena,
                      const rlf_added *const *list, size_t n);
 
-typedef struct rlf_found {
+typedef struct rlf_added_match {
     const rlf_added *added; /* NULL: no more */
     size_t from, to;        /* with the white space it takes; a token only if
                                there is something left between them */
     size_t end;             /* of its own text: the next one may begin there,
                                before `to`, in white space that this one takes */
-} rlf_found;
+} rlf_added_match;
 /* The first in the valid UTF-8 p[0..n) behind `last`, zero-filled for the first
  * of all. What lies between last->to and its `from` is ordinary text; there is
  * none where `from` is less. `plain`: special ones are ordinary text. */
-rlf_found rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
-                          const rlf_found *last, bool plain);
+rlf_added_match rlf_finder_next(const rlf_finder *finder, const char *p,
+                                size_t n, const rlf_added_match *last,
+                                bool plain);
 
 #endif

@@ -53,7 +53,7 @@ struct rlf_tokenizer {
     rlf_finder before, after; /* normalization */
     rlf_normalizer normalizer;
     rlf_pre_tokenizer pre_tokenizer;
-    rlf_model model;
+    rlf_word_model model;
     rlf_decoder decoder;
     rlf_name_kind bos_kind, eos_kind;
     rlf_ids prefix, suffix, eos; /* in the arena */

@@ -249,7 +249,7 @@ add_json(rlf_digest digest, const json_t *json)
 
 /* The digest of the model, besides its tokens. */
 static rlf_digest
-digest_model(const rlf_model *model, rlf_digest digest)
+digest_model(const rlf_word_model *model, rlf_digest digest)
 {
     const rlf_bpe *bpe = &model->bpe;
     const rlf_wordpiece *w = &model->wordpiece;
@@ -263,12 +263,12 @@ digest_model(const rlf_model *model, rlf_digest digest)
             digest = rlf_digest_add(digest, &i, sizeof i);
             digest = rlf_digest_add(digest, fixes[i]->p, fixes[i]->n);
         }
-    if (model->kind == RLF_MODEL_BPE)
+    if (model->kind == RLF_WORD_MODEL_BPE)
         return digest;
     size_t numbers[] = {model->kind, model->unigram.byte_fallback, w->most};
     digest = rlf_digest_add(digest, numbers, sizeof numbers);
-    for (uint32_t i = 0;
-         model->kind == RLF_MODEL_UNIGRAM && i < model->vocabulary.n_tokens;
+    for (uint32_t i = 0; model->kind == RLF_WORD_MODEL_UNIGRAM &&
+                         i < model->vocabulary.n_tokens;
          i++)
         digest =
             rlf_digest_add(digest, &model->unigram.scores[i], sizeof(double));
@@ -298,7 +298,7 @@ digest_all(const rlf_tokenizer *t, const json_t *root)
         }
     const rlf_bpe *bpe = &t->model.bpe;
     bool flags[] = {bpe->byte_fallback, bpe->fuse_unk, bpe->ignore_merges};
-    uint32_t unk = rlf_model_unknown(&t->model);
+    uint32_t unk = rlf_word_model_unknown(&t->model);
     digest = rlf_digest_add(digest, &unk, sizeof unk);
     digest = rlf_digest_add(digest, flags, sizeof flags);
     /* what tokenizer_config.json may have changed of the parts */
@@ -331,7 +331,7 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     RLF_TRY(rlf_tokenizer_settings(t, config, err));
     RLF_TRY(rlf_tokenizer_around(t, root, config, err));
     RLF_TRY(rlf_tokenizer_ends(t, config, listed, err));
-    if (t->model.kind == RLF_MODEL_UNIGRAM)
+    if (t->model.kind == RLF_WORD_MODEL_UNIGRAM)
         add_equals(t);
     RLF_TRY(make_finders(t, err));
     RLF_TRY(make_pieces(t, err));

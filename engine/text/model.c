@@ -12,7 +12,7 @@ struct rlf_known_word {
 };
 
 void
-rlf_model_work_free(rlf_model_work *work)
+rlf_word_model_work_free(rlf_word_model_work *work)
 {
     free(work->known);
     work->known = NULL;
@@ -22,18 +22,18 @@ rlf_model_work_free(rlf_model_work *work)
 }
 
 static rlf_status
-encode_new(const rlf_model *model, rlf_model_work *work, const char *p,
-           size_t n, rlf_err *err, rlf_ids *out)
+encode_new(const rlf_word_model *model, rlf_word_model_work *work,
+           const char *p, size_t n, rlf_err *err, rlf_ids *out)
 {
     switch (model->kind) {
-    case RLF_MODEL_UNIGRAM:
+    case RLF_WORD_MODEL_UNIGRAM:
         return rlf_unigram_encode(&model->unigram, &work->unigram, p, n, err,
                                   out);
-    case RLF_MODEL_WORDPIECE:
-    case RLF_MODEL_WORDLEVEL:
+    case RLF_WORD_MODEL_WORDPIECE:
+    case RLF_WORD_MODEL_WORDLEVEL:
         return rlf_wordpiece_encode(&model->wordpiece, &work->spelled, p, n,
                                     err, out);
-    case RLF_MODEL_BPE:
+    case RLF_WORD_MODEL_BPE:
         break;
     }
     return rlf_bpe_encode(&model->bpe, &work->bpe, p, n, err, out);
@@ -56,8 +56,8 @@ place_of(const char *p, size_t n)
 
 /* A word, or a part of one that is encoded as if it were one. */
 static rlf_status
-encode_part(const rlf_model *model, rlf_model_work *work, const char *p,
-            size_t n, rlf_err *err, rlf_ids *out)
+encode_part(const rlf_word_model *model, rlf_word_model_work *work,
+            const char *p, size_t n, rlf_err *err, rlf_ids *out)
 {
     if (n > KNOWN_BYTES || !n)
         return encode_new(model, work, p, n, err, out);
@@ -87,10 +87,10 @@ encode_part(const rlf_model *model, rlf_model_work *work, const char *p,
 }
 
 rlf_status
-rlf_model_encode(const rlf_model *model, rlf_model_work *work, const char *p,
-                 size_t n, rlf_err *err, rlf_ids *out)
+rlf_word_model_encode(const rlf_word_model *model, rlf_word_model_work *work,
+                      const char *p, size_t n, rlf_err *err, rlf_ids *out)
 {
-    while (model->kind == RLF_MODEL_BPE && n > KNOWN_BYTES) {
+    while (model->kind == RLF_WORD_MODEL_BPE && n > KNOWN_BYTES) {
         size_t k = rlf_bpe_cut(&model->bpe, p, n);
         if (k == n)
             break;
@@ -102,11 +102,11 @@ rlf_model_encode(const rlf_model *model, rlf_model_work *work, const char *p,
 }
 
 uint32_t
-rlf_model_unknown(const rlf_model *model)
+rlf_word_model_unknown(const rlf_word_model *model)
 {
-    return model->kind == RLF_MODEL_BPE       ? model->bpe.unk
-           : model->kind == RLF_MODEL_UNIGRAM ? model->unigram.unk
-                                              : model->wordpiece.unk;
+    return model->kind == RLF_WORD_MODEL_BPE       ? model->bpe.unk
+           : model->kind == RLF_WORD_MODEL_UNIGRAM ? model->unigram.unk
+                                                   : model->wordpiece.unk;
 }
 
 /* Are there tokens for all bytes? */
@@ -121,27 +121,27 @@ has_bytes(const uint32_t ids[256])
 
 /* May one unknown token stand for any number of characters? */
 static bool
-is_unbounded(const rlf_model *model)
+is_unbounded(const rlf_word_model *model)
 {
     const rlf_bpe *bpe = &model->bpe;
-    if (rlf_model_unknown(model) == RLF_NO_ID)
+    if (rlf_word_model_unknown(model) == RLF_NO_ID)
         return false;
     switch (model->kind) {
-    case RLF_MODEL_BPE:
+    case RLF_WORD_MODEL_BPE:
         return bpe->fuse_unk &&
                !(bpe->byte_fallback && has_bytes(bpe->byte_ids));
-    case RLF_MODEL_UNIGRAM:
+    case RLF_WORD_MODEL_UNIGRAM:
         return !(model->unigram.byte_fallback &&
                  has_bytes(model->unigram.byte_ids));
-    case RLF_MODEL_WORDPIECE:
-    case RLF_MODEL_WORDLEVEL:
+    case RLF_WORD_MODEL_WORDPIECE:
+    case RLF_WORD_MODEL_WORDLEVEL:
         break;
     }
     return true;
 }
 
 size_t
-rlf_model_longest(const rlf_model *model)
+rlf_word_model_longest(const rlf_word_model *model)
 {
     size_t longest = 4; /* a character that is unknown */
     for (uint32_t i = 0; i < model->vocabulary.n_tokens; i++)

@@ -9,41 +9,41 @@
 #include "engine/text/unigram.h"
 #include "engine/text/wordpiece.h"
 
-typedef enum rlf_model_kind {
-    RLF_MODEL_BPE,
-    RLF_MODEL_UNIGRAM,
-    RLF_MODEL_WORDPIECE,
-    RLF_MODEL_WORDLEVEL
-} rlf_model_kind;
+typedef enum rlf_word_model_kind {
+    RLF_WORD_MODEL_BPE,
+    RLF_WORD_MODEL_UNIGRAM,
+    RLF_WORD_MODEL_WORDPIECE,
+    RLF_WORD_MODEL_WORDLEVEL
+} rlf_word_model_kind;
 
-typedef struct rlf_model {
-    rlf_model_kind kind;
+typedef struct rlf_word_model {
+    rlf_word_model_kind kind;
     rlf_vocabulary vocabulary;
     rlf_bpe bpe;             /* of the first kind, */
     rlf_unigram unigram;     /* the second, */
     rlf_wordpiece wordpiece; /* and the others */
-} rlf_model;
+} rlf_word_model;
 
 /* Of one model. */
-typedef struct rlf_model_work {
+typedef struct rlf_word_model_work {
     rlf_bpe_work bpe;
     rlf_unigram_work unigram;
     rlf_buf spelled;
     struct rlf_known_word
         *known; /* words with their ids, by hash; NULL: none */
-} rlf_model_work;
-void rlf_model_work_free(rlf_model_work *work);
+} rlf_word_model_work;
+void rlf_word_model_work_free(rlf_word_model_work *work);
 
 /* Append the ids of the word p[0..n): valid UTF-8, or bytes behind ByteLevel.
  * RLF_USER for what the vocabulary cannot express where it has no unknown
  * token. */
-rlf_status rlf_model_encode(const rlf_model *model, rlf_model_work *work,
-                            const char *p, size_t n, rlf_err *err,
-                            rlf_ids *out);
+rlf_status rlf_word_model_encode(const rlf_word_model *model,
+                                 rlf_word_model_work *work, const char *p,
+                                 size_t n, rlf_err *err, rlf_ids *out);
 /* The unknown token, or RLF_NO_ID. */
-uint32_t rlf_model_unknown(const rlf_model *model);
+uint32_t rlf_word_model_unknown(const rlf_word_model *model);
 /* The most bytes of a text that one token stands for, as the model sees them;
  * 0: there is no such number. */
-size_t rlf_model_longest(const rlf_model *model);
+size_t rlf_word_model_longest(const rlf_word_model *model);
 
 #endif

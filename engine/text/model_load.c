@@ -352,7 +352,7 @@ load_wordpiece(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     int64_t most = 0;
     w->vocabulary = &t->model.vocabulary;
     w->bytes = t->pre_tokenizer.byte_level;
-    w->whole = t->model.kind == RLF_MODEL_WORDLEVEL;
+    w->whole = t->model.kind == RLF_WORD_MODEL_WORDLEVEL;
     for (uint32_t i = 0; i < t->vocab; i++)
         if (t->words[i].p && t->words[i].n > w->longest)
             w->longest = (uint32_t)t->words[i].n;
@@ -373,12 +373,12 @@ load_wordpiece(rlf_tokenizer *t, const json_t *model, rlf_err *err)
 
 static const struct {
     const char *type;
-    rlf_model_kind kind;
+    rlf_word_model_kind kind;
 } kinds[] = {
-    {"BPE", RLF_MODEL_BPE},
-    {"Unigram", RLF_MODEL_UNIGRAM},
-    {"WordPiece", RLF_MODEL_WORDPIECE},
-    {"WordLevel", RLF_MODEL_WORDLEVEL},
+    {"BPE", RLF_WORD_MODEL_BPE},
+    {"Unigram", RLF_WORD_MODEL_UNIGRAM},
+    {"WordPiece", RLF_WORD_MODEL_WORDPIECE},
+    {"WordLevel", RLF_WORD_MODEL_WORDLEVEL},
 };
 
 rlf_status
@@ -396,13 +396,15 @@ rlf_tokenizer_model(rlf_tokenizer *t, const json_t *model, rlf_err *err)
                         "%s: the model type %.*s is not supported", t->file,
                         RLF_CUT(40, type));
     t->model.kind = kinds[i].kind;
-    RLF_TRY(t->model.kind == RLF_MODEL_UNIGRAM ? load_scores(t, model, err)
-                                               : load_object(t, model, err));
+    RLF_TRY(t->model.kind == RLF_WORD_MODEL_UNIGRAM
+                ? load_scores(t, model, err)
+                : load_object(t, model, err));
     if (!t->vocab)
         return rlf_fail(err, RLF_USER, "%s: the vocabulary is empty", t->file);
     t->next_id = t->n_words;
     RLF_TRY(make_words(t, err));
-    return t->model.kind == RLF_MODEL_BPE       ? load_bpe(t, model, err)
-           : t->model.kind == RLF_MODEL_UNIGRAM ? load_unigram(t, model, err)
-                                                : load_wordpiece(t, model, err);
+    return t->model.kind == RLF_WORD_MODEL_BPE ? load_bpe(t, model, err)
+           : t->model.kind == RLF_WORD_MODEL_UNIGRAM
+               ? load_unigram(t, model, err)
+               : load_wordpiece(t, model, err);
 }

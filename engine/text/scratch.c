@@ -19,7 +19,7 @@ static void
 free_scratch(rlf_scratch *scratch)
 {
     rlf_pretokens_free(&scratch->words);
-    rlf_model_work_free(&scratch->work);
+    rlf_word_model_work_free(&scratch->work);
 }
 
 static void

@@ -9,7 +9,7 @@
 
 typedef struct rlf_scratch {
     rlf_pretokens words;
-    rlf_model_work work;
+    rlf_word_model_work work;
 } rlf_scratch;
 
 typedef struct rlf_scratches rlf_scratches;

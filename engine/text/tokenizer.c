@@ -301,9 +301,9 @@ encode_plain(encoder *e, const char *p, size_t n, size_t first, bool inside,
         rlf_pre_tokenizer_apply(&e->t->pre_tokenizer, &e->scratch->words, err));
     for (size_t i = 0; i < e->scratch->words.count; i++) {
         struct rlf_pretoken word = e->scratch->words.data[i];
-        RLF_TRY(rlf_model_encode(&e->t->model, &e->scratch->work,
-                                 e->scratch->words.text.p + word.from,
-                                 word.to - word.from, err, e->out));
+        RLF_TRY(rlf_word_model_encode(&e->t->model, &e->scratch->work,
+                                      e->scratch->words.text.p + word.from,
+                                      word.to - word.from, err, e->out));
     }
     return RLF_OK;
 }
@@ -338,7 +338,7 @@ encode_between(encoder *e, const char *p, size_t n, text_end behind,
     RLF_TRY_GOTO(
         rlf_normalizer_apply(&e->t->normalizer, &text, inside, &first, err),
         end);
-    for (rlf_found last = {0}, found;; last = found) {
+    for (rlf_added_match last = {0}, found;; last = found) {
         found = rlf_finder_next(&e->t->after, text.p, text.n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : text.n;
@@ -376,7 +376,7 @@ static rlf_status
 encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
 {
     RLF_TRY(check_fill(e->t, p, n, err));
-    for (rlf_found last = {0}, found;; last = found) {
+    for (rlf_added_match last = {0}, found;; last = found) {
         found = rlf_finder_next(&e->t->before, p, n, &last,
                                 (e->flags & RLF_ENCODE_PLAIN) != 0);
         size_t to = found.added ? found.from : n;
@@ -490,7 +490,7 @@ rlf_tokenizer_encode_placed(const rlf_tokenizer *tokenizer, rlf_str text,
 static size_t
 longest_token(const rlf_tokenizer *t)
 {
-    size_t longest = rlf_model_longest(&t->model);
+    size_t longest = rlf_word_model_longest(&t->model);
     for (size_t i = 0; i < t->pre_tokenizer.count; i++)
         if (t->pre_tokenizer.data[i].behavior == RLF_SPLIT_REMOVED)
             longest = 0;

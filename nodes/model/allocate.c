@@ -97,17 +97,17 @@ take_buffer(rlf_compiler *c, rlf_block block, const rlf_var *x, int n)
 }
 
 /* Column `first` of a buffer and those behind it, in use. */
-static rlf_spot
+static rlf_value_place
 spot_in(rlf_compiler *c, int i, int64_t first)
 {
     rlf_buffer *b = &c->buffers.data[i];
     b->users++;
-    return (rlf_spot){b->at + (rlf_address)first * rlf_real_bytes(c->kernels),
-                      b->width, i};
+    return (rlf_value_place){
+        b->at + (rlf_address)first * rlf_real_bytes(c->kernels), b->width, i};
 }
 
 static void
-leave(rlf_compiler *c, rlf_spot s)
+leave(rlf_compiler *c, rlf_value_place s)
 {
     rlf_buffer *b = &c->buffers.data[s.buffer];
     rlf_block block = rlf_address_block(b->at);
@@ -135,7 +135,7 @@ static void
 make_lists(rlf_compiler *c)
 {
     int n = (int)c->program->values.count;
-    c->value = RLF_NEW_ARRAY(c->arena, rlf_spot, n);
+    c->value = RLF_NEW_ARRAY(c->arena, rlf_value_place, n);
     c->root = RLF_NEW_ARRAY(c->arena, rlf_var, n);
     c->until = RLF_NEW_ARRAY(c->arena, int, n);
     c->derivatives = RLF_NEW_ARRAY(c->arena, int, n);
@@ -144,7 +144,8 @@ make_lists(rlf_compiler *c)
     c->taken = RLF_NEW_ARRAY(c->arena, bool, n);
     c->multiplied = RLF_NEW_ARRAY(c->arena, bool, n);
     c->wanted = RLF_NEW_ARRAY(c->arena, bool, n);
-    c->late = RLF_NEW_ARRAY(c->arena, rlf_spot, rlf_program_rows(c->program));
+    c->late =
+        RLF_NEW_ARRAY(c->arena, rlf_value_place, rlf_program_rows(c->program));
     c->kept = rlf_arena_alloc(c->arena, (size_t)rlf_program_rows(c->program) *
                                             sizeof *c->kept);
     for (int i = 0; i < n; i++) {
@@ -366,7 +367,7 @@ rlf_values_end_chunk(rlf_compiler *c)
 
 /* ---- gradients ---- */
 
-rlf_spot
+rlf_value_place
 rlf_gradients_at(const rlf_compiler *c, rlf_var x)
 {
     RLF_ASSERT(c->gradient[x] >= 0);
@@ -380,7 +381,7 @@ rlf_gradients_alone(const rlf_compiler *c, rlf_var x)
 }
 
 void
-rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s)
+rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_value_place s)
 {
     RLF_ASSERT(c->gradient[x] < 0);
     c->gradient[x] = (int)c->gradients.count;
@@ -390,7 +391,7 @@ rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s)
 void
 rlf_gradients_settle(rlf_compiler *c, rlf_var x)
 {
-    rlf_spot from = rlf_gradients_at(c, x);
+    rlf_value_place from = rlf_gradients_at(c, x);
     if (rlf_address_block(from.at) != RLF_AT_LAYER)
         return;
     rlf_gradients_leave(c, x);
@@ -405,7 +406,7 @@ rlf_gradients_settle(rlf_compiler *c, rlf_var x)
 void
 rlf_gradients_end(rlf_compiler *c, rlf_var x)
 {
-    rlf_spot from = rlf_gradients_at(c, x);
+    rlf_value_place from = rlf_gradients_at(c, x);
     if (rlf_address_block(from.at) == RLF_AT_D_X)
         return;
     rlf_gradients_leave(c, x);
@@ -446,23 +447,23 @@ is_free(const rlf_compiler *c, rlf_var x)
     return c->derivatives[c->root[x]] == 0 && alone;
 }
 
-rlf_spot
+rlf_value_place
 rlf_gradients_own(const rlf_compiler *c, rlf_var x)
 {
-    rlf_spot s = c->value[x];
+    rlf_value_place s = c->value[x];
     RLF_ASSERT(is_free(c, x));
     s.buffer = -1;
     return s;
 }
 
-rlf_spot
+rlf_value_place
 rlf_gradients_border(rlf_compiler *c, rlf_var x)
 {
     RLF_ASSERT(c->buffers.data[c->border].width == rlf_width_of(c, x));
     return spot_in(c, c->border, 0);
 }
 
-rlf_spot
+rlf_value_place
 rlf_gradients_place(rlf_compiler *c, rlf_var x)
 {
     bool *taken = &c->taken[c->root[x]];

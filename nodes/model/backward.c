@@ -4,10 +4,10 @@
 
 /* The gradient of x, which is there, to be written: in memory of its own if
  * others have it too. */
-static rlf_spot
+static rlf_value_place
 own_gradient(rlf_compiler *c, rlf_var x)
 {
-    rlf_spot shared = rlf_gradients_at(c, x);
+    rlf_value_place shared = rlf_gradients_at(c, x);
     if (rlf_gradients_alone(c, x))
         return shared;
     rlf_gradients_leave(c, x);
@@ -22,7 +22,7 @@ own_gradient(rlf_compiler *c, rlf_var x)
 static void
 add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, float scale)
 {
-    rlf_spot dy = rlf_gradients_at(c, y);
+    rlf_value_place dy = rlf_gradients_at(c, y);
     bool there = c->gradient[x] >= 0;
     if (there)
         own_gradient(c, x);
@@ -30,7 +30,7 @@ add_gradient(rlf_compiler *c, rlf_var x, rlf_var y, float scale)
         rlf_gradients_pass(c, x, y);
     else
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    rlf_spot dx = rlf_gradients_at(c, x);
+    rlf_value_place dx = rlf_gradients_at(c, x);
     if (!there && scale == 1)
         return;
     rlf_emit(c, RLF_OP_add, rlf_count_of(c, y))->add =
@@ -50,13 +50,13 @@ norm_back(rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, r);
     rlf_var x = row->in[0], y = row->out[0];
     int64_t w = c->table->rows[r].vector[0];
-    rlf_spot dy = rlf_gradients_at(c, y);
+    rlf_value_place dy = rlf_gradients_at(c, y);
     bool add = c->gradient[x] >= 0, shards = rlf_norm_in_shards(c, row);
     if (!add && rlf_gradients_alone(c, y))
         rlf_gradients_pass(c, x, y);
     else if (!add)
         rlf_gradients_put(c, x, rlf_gradients_place(c, x));
-    rlf_spot dx = add ? own_gradient(c, x) : rlf_gradients_at(c, x);
+    rlf_value_place dx = add ? own_gradient(c, x) : rlf_gradients_at(c, x);
     rlf_gradients_leave(c, y);
     rlf_gradients_read(c, x);
     if (shards)
@@ -101,7 +101,7 @@ head_norm_back(rlf_compiler *c, int r)
     const rlf_table *t = c->table;
     for (int i = 0; i < row->n_out; i++) {
         rlf_var x = row->in[i], y = row->out[i];
-        rlf_spot dy = rlf_gradients_at(c, y);
+        rlf_value_place dy = rlf_gradients_at(c, y);
         rlf_emit(c, RLF_OP_rmsnorm_grad, rlf_count_of(c, y))->rmsnorm_grad =
             (rlf_rmsnorm_grad_args){
                 .d = t->config.head_dim,
@@ -121,10 +121,10 @@ head_norm_back(rlf_compiler *c, int r)
 }
 
 static void
-matrix_back(rlf_compiler *c, int r, rlf_spot dy)
+matrix_back(rlf_compiler *c, int r, rlf_value_place dy)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot x = c->value[row->in[0]];
+    rlf_value_place x = c->value[row->in[0]];
     rlf_emit(c, RLF_OP_product_grad, rlf_count_of(c, row->out[0]))
         ->product_grad = (rlf_product_grad_args){
         .n = rlf_out_width(c, row),
@@ -136,12 +136,12 @@ matrix_back(rlf_compiler *c, int r, rlf_spot dy)
 
 /* The gradients of keys and values are apart if ranks hold the same heads:
  * beside those of queries, in the memory that q, k and v had. */
-static rlf_spot
+static rlf_value_place
 join_heads(rlf_compiler *c, const rlf_model_row *row)
 {
-    rlf_spot dq = rlf_gradients_at(c, row->out[0]),
-             dk = rlf_gradients_at(c, row->out[1]),
-             to = rlf_gradients_own(c, row->out[0]);
+    rlf_value_place dq = rlf_gradients_at(c, row->out[0]),
+                    dk = rlf_gradients_at(c, row->out[1]),
+                    to = rlf_gradients_own(c, row->out[0]);
     rlf_emit_copy(c, row->out[0], to, dq);
     rlf_emit(c, RLF_OP_add, RLF_COUNT_TOKENS)->add =
         (rlf_add_args){.d = dk.ld,
@@ -168,11 +168,11 @@ set_parts(rlf_compiler *c, const rlf_model_row *row, rlf_product_args *a)
 
 /* dy as gradients of weights take it. If they come later it stays, where
  * nothing is read any more. */
-static rlf_spot
+static rlf_value_place
 weights_gradient(rlf_compiler *c, int r, bool apart)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot dy = rlf_gradients_at(c, row->out[0]);
+    rlf_value_place dy = rlf_gradients_at(c, row->out[0]);
     if (apart)
         return join_heads(c, row);
     if (!c->options->split || !rlf_is_trained(c, r))
@@ -187,7 +187,8 @@ weights_gradient(rlf_compiler *c, int r, bool apart)
  * keys and values that several ranks hold count as the first one's. What is
  * there already (`add`) is the first rank's. */
 static void
-input_gradient(rlf_compiler *c, int r, rlf_spot dy, rlf_spot dx, bool add)
+input_gradient(rlf_compiler *c, int r, rlf_value_place dy, rlf_value_place dx,
+               bool add)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_table *t = c->table;
@@ -204,8 +205,8 @@ input_gradient(rlf_compiler *c, int r, rlf_spot dy, rlf_spot dx, bool add)
     if (rlf_is_cut(c, y))
         set_parts(c, row, &args);
     if (kv && t->cut.rank % t->copies)
-        rlf_emit_move(c, RLF_CALL_ZERO, rlf_count_of(c, x), dx, (rlf_spot){0},
-                      dx.ld);
+        rlf_emit_move(c, RLF_CALL_ZERO, rlf_count_of(c, x), dx,
+                      (rlf_value_place){0}, dx.ld);
     else
         rlf_emit(c, RLF_OP_product, rlf_count_of(c, y))->product = args;
     if (rlf_is_cut(c, y))
@@ -221,7 +222,8 @@ product_back(rlf_compiler *c, int r)
     rlf_var x = row->in[0], y = row->out[0];
     bool apart = row->n_out == 3 && t->copies > 1;
     bool trained = rlf_is_trained(c, r), later = c->options->split && trained;
-    rlf_spot dy = rlf_gradients_at(c, y), d_all = weights_gradient(c, r, apart);
+    rlf_value_place dy = rlf_gradients_at(c, y),
+                    d_all = weights_gradient(c, r, apart);
     if (trained && !later)
         matrix_back(c, r, d_all);
     if (trained && w->vector[0] != RLF_NO_SLOT)
@@ -232,7 +234,7 @@ product_back(rlf_compiler *c, int r)
     if (trained && !later)
         rlf_gradients_read(c, x);
     /* beside the queries' are zeros then */
-    rlf_spot from = apart && t->cut.rank % t->copies ? dy : d_all;
+    rlf_value_place from = apart && t->cut.rank % t->copies ? dy : d_all;
     if (c->wanted[x]) {
         bool add = c->gradient[x] >= 0;
         if (!add)
@@ -265,16 +267,16 @@ attend_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     int shards = c->table->shards.count, heads = c->table->kv_heads;
-    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
-             v = c->value[row->in[2]], o = c->value[row->out[0]],
-             d_o = rlf_gradients_at(c, row->out[0]);
+    rlf_value_place q = c->value[row->in[0]], k = c->value[row->in[1]],
+                    v = c->value[row->in[2]], o = c->value[row->out[0]],
+                    d_o = rlf_gradients_at(c, row->out[0]);
     rlf_gradients_heads(c, row);
-    rlf_spot dq = rlf_gradients_at(c, row->in[0]),
-             dk = rlf_gradients_at(c, row->in[1]),
-             dv = rlf_gradients_at(c, row->in[2]);
+    rlf_value_place dq = rlf_gradients_at(c, row->in[0]),
+                    dk = rlf_gradients_at(c, row->in[1]),
+                    dv = rlf_gradients_at(c, row->in[2]);
     if (c->table->copies > 1) /* no keys and values beside the queries' */
-        rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dq, (rlf_spot){0},
-                      dq.ld);
+        rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dq,
+                      (rlf_value_place){0}, dq.ld);
     rlf_emit(c, RLF_OP_attention_grad, RLF_COUNT_SEQUENCES)->attention_grad =
         (rlf_attention_grad_args){.heads = rlf_heads_of(c, row->in[0]),
                                   .kv_heads = heads,
@@ -295,7 +297,7 @@ attend_back(rlf_compiler *c, int r)
                                   .parts = shards > heads ? shards / heads : 1};
     if (c->table->copies > 1)
         rlf_emit_move(c, RLF_CALL_SUM_COPIES, RLF_COUNT_TOKENS, dk,
-                      (rlf_spot){0}, dk.ld);
+                      (rlf_value_place){0}, dk.ld);
     for (int i = 0; i < row->n_in; i++)
         rlf_gradients_read(c, row->in[i]);
     rlf_gradients_read(c, row->out[0]);
@@ -307,8 +309,10 @@ static void
 glu_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot gate = c->value[row->in[0]], dy = rlf_gradients_at(c, row->out[0]),
-             up = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
+    rlf_value_place gate = c->value[row->in[0]],
+                    dy = rlf_gradients_at(c, row->out[0]),
+                    up = row->n_in > 1 ? c->value[row->in[1]]
+                                       : (rlf_value_place){0};
     for (int i = 0; i < row->n_in; i++) {
         rlf_gradients_read(c, row->in[i]);
         rlf_gradients_put(c, row->in[i], rlf_gradients_own(c, row->in[i]));
@@ -345,7 +349,7 @@ drop_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     rlf_var x = row->in[0], y = row->out[0];
-    rlf_spot dy = rlf_gradients_at(c, y);
+    rlf_value_place dy = rlf_gradients_at(c, y);
     bool add = c->gradient[x] >= 0;
     if (add)
         own_gradient(c, x);
@@ -363,7 +367,7 @@ clip_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     rlf_var x = row->in[0], y = row->out[0];
-    rlf_spot dy = rlf_gradients_at(c, y), by = c->value[x];
+    rlf_value_place dy = rlf_gradients_at(c, y), by = c->value[x];
     rlf_emit(c, RLF_OP_clip, rlf_count_of(c, y))->clip =
         (rlf_clip_args){.d = rlf_width_of(c, x),
                         .bound = (float)row->rate,
@@ -381,9 +385,10 @@ gather_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     rlf_var x = row->in[0];
-    rlf_spot dy = rlf_gradients_at(c, row->out[0]),
-             dx = rlf_gradients_place(c, x);
-    rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dx, (rlf_spot){0}, dx.ld);
+    rlf_value_place dy = rlf_gradients_at(c, row->out[0]),
+                    dx = rlf_gradients_place(c, x);
+    rlf_emit_move(c, RLF_CALL_ZERO, RLF_COUNT_TOKENS, dx, (rlf_value_place){0},
+                  dx.ld);
     rlf_emit(c, RLF_OP_rows_scatter, RLF_COUNT_ROWS)->rows_scatter =
         (rlf_rows_scatter_args){
             .d = rlf_width_of(c, x),
@@ -399,7 +404,7 @@ embed_back(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_table *t = c->table;
-    rlf_spot dy = rlf_gradients_at(c, row->out[0]);
+    rlf_value_place dy = rlf_gradients_at(c, row->out[0]);
     rlf_lookup by = rlf_lookup_of(c, row);
     rlf_emit(c, RLF_OP_embed_grad, RLF_COUNT_TOKENS)->embed_grad =
         (rlf_embed_grad_args){

@@ -76,8 +76,8 @@ backward_chunk(rlf_compiler *c, int chunk)
     const rlf_chunk layers = c->table->chunk[chunk];
     bool ends = rlf_table_ends(c->table, chunk);
     rlf_var x = ends ? c->program->hidden : residual_behind(c, layers.last - 1);
-    const rlf_spot d_hidden = {rlf_address_at(RLF_AT_D_HIDDEN, 0),
-                               rlf_width_of(c, x), -1};
+    const rlf_value_place d_hidden = {rlf_address_at(RLF_AT_D_HIDDEN, 0),
+                                      rlf_width_of(c, x), -1};
     rlf_gradients_put(c, x, ends ? d_hidden : rlf_gradients_border(c, x));
     for (int i = layers.last - 1; i >= layers.first; i--) {
         const span rows = rows_of(c, i);

@@ -10,11 +10,11 @@
 #include "nodes/model/rates.h"
 
 /* The place of a value or a gradient: rows that are `ld` numbers apart. */
-typedef struct rlf_spot {
+typedef struct rlf_value_place {
     rlf_address at;
     int64_t ld;
     int buffer; /* -1: none of the compiler's */
-} rlf_spot;
+} rlf_value_place;
 
 /* Memory for `n` values of one row of the program, or their gradients, side by
  * side; the first has this width. */
@@ -31,7 +31,7 @@ typedef struct rlf_buffer {
 
 /* A gradient, of one value or, where a sum passes it on, of several. */
 typedef struct rlf_grad {
-    rlf_spot at;
+    rlf_value_place at;
     int claims;
 } rlf_grad;
 
@@ -53,7 +53,7 @@ typedef struct rlf_compiler {
     int lowest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
     int border;               /* the buffer that gradients come and go in */
     /* of each value */
-    rlf_spot *value;
+    rlf_value_place *value;
     rlf_var *root;    /* the value whose memory it took over */
     int *until;       /* the last row that reads it; INT_MAX: a derivative */
     int *derivatives; /* of a root: that read its memory and are to come */
@@ -65,7 +65,7 @@ typedef struct rlf_compiler {
                          gradient */
     /* of each row: where the gradient of a product's result waits for weights
      */
-    rlf_spot *late;
+    rlf_value_place *late;
     /* of each row: rstd of each out, or rstd and mean, or lse; of a norm over
      * shards rstd and, for its derivative, sums */
     rlf_address (*kept)[2];
@@ -85,21 +85,21 @@ void rlf_values_end_layer(rlf_compiler *c);
 void rlf_values_end_chunk(rlf_compiler *c);
 
 /* The place of the gradient of a value that has one. */
-rlf_spot rlf_gradients_at(const rlf_compiler *c, rlf_var x);
+rlf_value_place rlf_gradients_at(const rlf_compiler *c, rlf_var x);
 /* Is it the gradient of this value alone? */
 bool rlf_gradients_alone(const rlf_compiler *c, rlf_var x);
 /* A place for the first gradient of a value: over the value, if no derivative
  * reads it any more; that of the residual, which goes through all layers, in
  * memory of its own. */
-rlf_spot rlf_gradients_place(rlf_compiler *c, rlf_var x);
+rlf_value_place rlf_gradients_place(rlf_compiler *c, rlf_var x);
 /* The memory of a value itself, which no derivative reads any more. */
-rlf_spot rlf_gradients_own(const rlf_compiler *c, rlf_var x);
+rlf_value_place rlf_gradients_own(const rlf_compiler *c, rlf_var x);
 /* The place where a gradient comes into and goes out of a chunk. */
-rlf_spot rlf_gradients_border(rlf_compiler *c, rlf_var x);
+rlf_value_place rlf_gradients_border(rlf_compiler *c, rlf_var x);
 /* Those of q, k and v, side by side as their product takes them; but where
  * several ranks hold the same heads, those of k and v apart. */
 void rlf_gradients_heads(rlf_compiler *c, const rlf_model_row *row);
-void rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_spot s);
+void rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_value_place s);
 /* A gradient that goes on to the layer before is not in this one's memory. */
 void rlf_gradients_settle(rlf_compiler *c, rlf_var x);
 /* The gradient of what comes into a chunk is where it goes on, or waits. */
@@ -126,12 +126,12 @@ void rlf_weights_row(rlf_compiler *c, int r);
 
 /* Emits what a DROP row keeps of x or of dy, to `to` or added to what is there.
  */
-void rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_spot to,
-                   rlf_spot from, bool add);
+void rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row,
+                   rlf_value_place to, rlf_value_place from, bool add);
 
 /* q and k, or their gradients back: in one call where they are side by side. */
 typedef struct rlf_pair {
-    rlf_spot q, k;
+    rlf_value_place q, k;
 } rlf_pair;
 void rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
                        rlf_pair from, bool back);
@@ -142,17 +142,18 @@ void rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
  * one is set. */
 rlf_kernel_call *rlf_emit(rlf_compiler *c, int op, rlf_count count);
 void rlf_emit_end(rlf_compiler *c);
-void rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
-                   rlf_spot from, int64_t width);
+void rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_value_place to,
+                   rlf_value_place from, int64_t width);
 /* Into the sum over the ranks that have the model in parts. */
-void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s);
+void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_value_place s);
 /* Emits what norm row `r` has to know of all places, to `sums`; with dy, what
  * its derivative has to. */
-void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy,
+void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_value_place *dy,
                         rlf_address sums);
 /* Of x, or its gradient; of whole rows, with what is beside it, where those are
  * as long in both places. Nothing if it is there. */
-void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from);
+void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_value_place to,
+                   rlf_value_place from);
 
 /* ---- what arguments are made of ---- */
 
@@ -259,7 +260,7 @@ rlf_groups_of(const rlf_compiler *c, const rlf_model_row *row)
 }
 
 static inline void *
-rlf_at(rlf_spot s)
+rlf_at(rlf_value_place s)
 {
     return (void *)s.at;
 }

@@ -30,8 +30,8 @@ rlf_emit(rlf_compiler *c, int op, rlf_count count)
 }
 
 void
-rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
-              rlf_spot from, int64_t width)
+rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_value_place to,
+              rlf_value_place from, int64_t width)
 {
     rlf_kernel_call *call = rlf_emit(c, op, count);
     call->move =
@@ -39,20 +39,21 @@ rlf_emit_move(rlf_compiler *c, int op, rlf_count count, rlf_spot to,
 }
 
 void
-rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_spot s)
+rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_value_place s)
 {
     if (c->table->cut.ranks > 1)
-        rlf_emit_move(c, RLF_CALL_SUM, rlf_count_of(c, x), s, (rlf_spot){0},
-                      rlf_width_of(c, x));
+        rlf_emit_move(c, RLF_CALL_SUM, rlf_count_of(c, x), s,
+                      (rlf_value_place){0}, rlf_width_of(c, x));
 }
 
 void
-rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy, rlf_address sums)
+rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_value_place *dy,
+                   rlf_address sums)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_table *t = c->table;
     rlf_var x = row->in[0];
-    const rlf_spot to = {.at = sums, .ld = 1};
+    const rlf_value_place to = {.at = sums, .ld = 1};
     rlf_count count = rlf_count_of(c, x);
     rlf_norm_sums_args args = {.d = rlf_width_of(c, x),
                                RLF_OPERAND(x, c->value[x]),
@@ -64,16 +65,17 @@ rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_spot *dy, rlf_address sums)
     args.whole = rlf_cut_of(c, x, &args.pieces);
     /* heads that several hold count as the first one's */
     if (args.pieces && t->cut.rank % t->copies)
-        rlf_emit_move(c, RLF_CALL_ZERO, count, to, (rlf_spot){0},
+        rlf_emit_move(c, RLF_CALL_ZERO, count, to, (rlf_value_place){0},
                       (int64_t)(sizeof(float) / rlf_real_bytes(c->kernels)));
     else
         rlf_emit(c, RLF_OP_norm_sums, count)->norm_sums = args;
     if (t->cut.ranks > 1)
-        rlf_emit_move(c, RLF_CALL_SUM_F32, count, to, (rlf_spot){0}, 1);
+        rlf_emit_move(c, RLF_CALL_SUM_F32, count, to, (rlf_value_place){0}, 1);
 }
 
 void
-rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from)
+rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_value_place to,
+              rlf_value_place from)
 {
     if (to.at == from.at)
         return;
@@ -90,7 +92,7 @@ rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_spot to, rlf_spot from)
 }
 
 static rlf_address
-behind(const rlf_compiler *c, rlf_spot s, int64_t columns)
+behind(const rlf_compiler *c, rlf_value_place s, int64_t columns)
 {
     return s.at + (rlf_address)columns * rlf_real_bytes(c->kernels);
 }
@@ -132,8 +134,8 @@ rlf_emit_rotation(rlf_compiler *c, const rlf_model_row *row, rlf_pair to,
 }
 
 void
-rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_spot to,
-              rlf_spot from, bool add)
+rlf_emit_drop(rlf_compiler *c, const rlf_model_row *row, rlf_value_place to,
+              rlf_value_place from, bool add)
 {
     rlf_var x = row->out[0];
     rlf_count count = rlf_count_of(c, x);
@@ -157,7 +159,7 @@ static void
 embed(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot y = c->value[row->out[0]];
+    rlf_value_place y = c->value[row->out[0]];
     rlf_lookup by = rlf_lookup_of(c, row);
     rlf_emit(c, RLF_OP_embed, RLF_COUNT_TOKENS)->embed =
         (rlf_embed_args){.d = rlf_width_of(c, row->out[0]),
@@ -176,7 +178,7 @@ layer_norm(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_row_slots *w = &c->table->rows[r];
-    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_value_place x = c->value[row->in[0]], y = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_layernorm, rlf_count_of(c, row->out[0]))->layernorm =
         (rlf_layernorm_args){.d = row->by_head ? c->table->config.head_dim
                                                : rlf_width_of(c, row->in[0]),
@@ -202,7 +204,7 @@ norm(rlf_compiler *c, int r)
         return;
     }
     for (int i = 0; i < row->n_out; i++) {
-        rlf_spot x = c->value[row->in[i]], y = c->value[row->out[i]];
+        rlf_value_place x = c->value[row->in[i]], y = c->value[row->out[i]];
         if (shards)
             rlf_emit_norm_sums(c, r, NULL, c->kept[r][0]);
         rlf_emit(c, RLF_OP_rmsnorm, rlf_count_of(c, row->out[i]))->rmsnorm =
@@ -226,8 +228,8 @@ product_swiglu(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_row_slots *w = &c->table->rows[r];
-    rlf_spot x = c->value[row->in[0]], gates = c->value[row->out[0]],
-             y = c->value[row[1].out[0]];
+    rlf_value_place x = c->value[row->in[0]], gates = c->value[row->out[0]],
+                    y = c->value[row[1].out[0]];
     rlf_emit(c, RLF_OP_product_swiglu, rlf_count_of(c, row->out[0]))
         ->product_swiglu = (rlf_product_swiglu_args){
         .d = rlf_width_of(c, row->out[0]),
@@ -248,7 +250,7 @@ product(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_row_slots *w = &c->table->rows[r];
-    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_value_place x = c->value[row->in[0]], y = c->value[row->out[0]];
     bool onto = row->kind == RLF_ROW_ONTO, cut = rlf_is_cut(c, row->in[0]);
     bool begins = !cut || c->table->cut.rank == 0;
     if (onto)
@@ -292,8 +294,8 @@ static void
 attend(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
-             v = c->value[row->in[2]], o = c->value[row->out[0]];
+    rlf_value_place q = c->value[row->in[0]], k = c->value[row->in[1]],
+                    v = c->value[row->in[2]], o = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_attention, RLF_COUNT_SEQUENCES)->attention =
         (rlf_attention_args){.heads = rlf_heads_of(c, row->in[0]),
                              .kv_heads = rlf_heads_of(c, row->in[1]),
@@ -316,8 +318,8 @@ attend_paged(rlf_compiler *c, int r)
     const rlf_model_row *row = rlf_row_at(c, rlf_rows_together(c, r) - 1);
     const rlf_model_config *g = &c->table->config;
     const rlf_row_slots *norms = c->table->layers[row->layer].head_norms;
-    rlf_spot q = c->value[row->in[0]], k = c->value[row->in[1]],
-             v = c->value[row->in[2]], o = c->value[row->out[0]];
+    rlf_value_place q = c->value[row->in[0]], k = c->value[row->in[1]],
+                    v = c->value[row->in[2]], o = c->value[row->out[0]];
     int64_t heads = rlf_heads_of(c, row->in[0]),
             kv_heads = rlf_heads_of(c, row->in[1]);
     bool rotates =
@@ -352,8 +354,9 @@ static void
 glu(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot gate = c->value[row->in[0]], y = c->value[row->out[0]],
-             up = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
+    rlf_value_place gate = c->value[row->in[0]], y = c->value[row->out[0]],
+                    up = row->n_in > 1 ? c->value[row->in[1]]
+                                       : (rlf_value_place){0};
     rlf_emit(c, RLF_OP_swiglu, rlf_count_of(c, row->out[0]))->swiglu =
         (rlf_swiglu_args){.d = rlf_width_of(c, row->out[0]),
                           .gate = rlf_at(gate),
@@ -367,8 +370,9 @@ static void
 add(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot a = c->value[row->in[0]], y = c->value[row->out[0]],
-             b = row->n_in > 1 ? c->value[row->in[1]] : (rlf_spot){0};
+    rlf_value_place a = c->value[row->in[0]], y = c->value[row->out[0]],
+                    b = row->n_in > 1 ? c->value[row->in[1]]
+                                      : (rlf_value_place){0};
     rlf_emit(c, RLF_OP_add, rlf_count_of(c, row->out[0]))->add =
         (rlf_add_args){.d = rlf_width_of(c, row->out[0]),
                        RLF_OPERAND(a, a),
@@ -391,7 +395,7 @@ static void
 clip(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_value_place x = c->value[row->in[0]], y = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_clip, rlf_count_of(c, row->out[0]))->clip =
         (rlf_clip_args){.d = rlf_width_of(c, row->out[0]),
                         .bound = (float)row->rate,
@@ -403,7 +407,7 @@ static void
 gather(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
-    rlf_spot x = c->value[row->in[0]], y = c->value[row->out[0]];
+    rlf_value_place x = c->value[row->in[0]], y = c->value[row->out[0]];
     rlf_emit(c, RLF_OP_rows_gather, RLF_COUNT_ROWS)->rows_gather =
         (rlf_rows_gather_args){
             .d = rlf_width_of(c, row->in[0]),

@@ -158,7 +158,7 @@ rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
 
 rlf_status
 rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
-                   rlf_err *err, rlf_transfer **sending)
+                   rlf_err *err, rlf_device_transfer **sending)
 {
     rlf_part sent = {stage, (void *)(uintptr_t)x,
                      (size_t)n * rlf_real_bytes(m->kernels)};
@@ -171,7 +171,7 @@ rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x, int64_t n,
                      rlf_err *err)
 {
     rlf_part got = {stage, x, (size_t)n * rlf_real_bytes(m->kernels)};
-    rlf_transfer *coming;
+    rlf_device_transfer *coming;
     RLF_TRY(rlf_device_start(m->queue, m->stages, TAG_STAGES, NULL, 0, &got, 1,
                              &coming, err));
     return rlf_device_wait(&coming, err);

@@ -44,7 +44,8 @@ rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
 /* Activations from one stage to another, received in the order in which they
  * are sent; rlf_device_wait() waits until the receiver has them. */
 rlf_status rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x,
-                              int64_t n, rlf_err *err, rlf_transfer **sending);
+                              int64_t n, rlf_err *err,
+                              rlf_device_transfer **sending);
 rlf_status rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x,
                                 int64_t n, rlf_err *err);
 /* The same of floats in host memory; the sender waits for the receiver. */

@@ -103,7 +103,7 @@ typedef struct rlf_pass {
      * [m, hidden], until `sending` is done; of one that trains and keeps what
      * came in (rlf_code.keeps_input), what goes back; else NULL. */
     rlf_real *outbox;
-    struct rlf_transfer *sending; /* NULL: nothing is */
+    struct rlf_device_transfer *sending; /* NULL: nothing is */
 
     /* Scratch. */
     char *shared;       /* what layers that keep nothing share */

@@ -303,7 +303,8 @@ test_chunks(void)
 
 /* Generations whose samples wait for pages, on one rank. */
 static double
-paged_step(const planned *p, uint64_t pages, uint32_t tokens, rlf_paged *seen)
+paged_step(const planned *p, uint64_t pages, uint32_t tokens,
+           rlf_page_waits *seen)
 {
     rlf_page_room room[MOST_NODES];
     for (int i = 0; i < MOST_NODES; i++)
@@ -311,7 +312,7 @@ paged_step(const planned *p, uint64_t pages, uint32_t tokens, rlf_paged *seen)
     rlf_simulated out =
         simulate(p, (rlf_simulate_options){
                         .policy = streams, .pages = room, .steps = STEPS});
-    *seen = (rlf_paged){0};
+    *seen = (rlf_page_waits){0};
     for (size_t i = 0; i < p->plan->graph->nodes.count; i++)
         if (out.paged[i].waiting)
             *seen = out.paged[i];
@@ -334,7 +335,7 @@ test_waves_of_pages(void)
                  {ALL / 3, 3, ALL / 3},
                  {ALL - 1, 2, ALL - 1}};
     planned p = open_plan(&one_rank);
-    rlf_paged seen;
+    rlf_page_waits seen;
     double free = paged_step(&p, 1, 0, &seen);
     for (size_t k = 0; k < RLF_COUNT(cases); k++) {
         double step = paged_step(&p, cases[k].pages, 128, &seen);
@@ -367,7 +368,7 @@ test_pages_by_hand(void)
                   "    report l = mean(roll.logprob over batch)\n"
                   "}\n",
                   getenv("RLFLOW_SOURCE"), MOST_NEW));
-    rlf_paged seen;
+    rlf_page_waits seen;
     double free = paged_step(&p, 1, 0, &seen);
     near(paged_step(&p, 7, 16, &seen) - free, TURN * 15, 1e-9,
          "the last sample gives up its pages, and is computed again");

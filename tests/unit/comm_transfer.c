@@ -85,7 +85,7 @@ hold_now(later_queue *queue, void *args)
 
 static rlf_status
 send_to(rank_thread *s, int tag, int peer, void *data, size_t bytes,
-        rlf_transfer **out, rlf_err *err)
+        rlf_device_transfer **out, rlf_err *err)
 {
     rlf_part part = {peer, data, bytes};
     return rlf_device_start(s->queue, s->all, tag, &part, 1, NULL, 0, out, err);
@@ -93,7 +93,7 @@ send_to(rank_thread *s, int tag, int peer, void *data, size_t bytes,
 
 static rlf_status
 receive_from(rank_thread *s, int tag, int peer, void *data, size_t bytes,
-             rlf_transfer **out, rlf_err *err)
+             rlf_device_transfer **out, rlf_err *err)
 {
     rlf_part part = {peer, data, bytes};
     return rlf_device_start(s->queue, s->all, tag, NULL, 0, &part, 1, out, err);
@@ -185,7 +185,7 @@ run_ring(rank_thread *s)
     char *out[2] = {block_new(s), block_new(s)},
          *in[2] = {block_new(s), block_new(s)};
     for (int round = 0; round < ROUNDS; round++) {
-        rlf_transfer *sent[2], *come[2];
+        rlf_device_transfer *sent[2], *come[2];
         for (int k = 0; k < 2; k++) {
             int peer = (s->rank + (k ? 1 : s->size - 1)) % s->size;
             if ((round + s->rank) % 3 == 0)
@@ -219,7 +219,7 @@ static void
 run_slow(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE;
-    rlf_transfer *t;
+    rlf_device_transfer *t;
     char *block = block_new(s);
     int tests = 0;
     if (s->rank == 0) {
@@ -248,7 +248,7 @@ static void
 run_away(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE;
-    rlf_transfer *t;
+    rlf_device_transfer *t;
     char *block = block_new(s);
     if (s->rank == 0) {
         MUST(s, rlf_queue_set(s->queue, block, 3, N, &err));
@@ -278,7 +278,7 @@ enum { NO_RECEIVER, NO_SENDER, OTHER_SIZE, ABORTED, ABORTED_BUSY };
 /* Starts the transfer that ranks 0 and 1 have under way when the run ends; rank
  * 2 starts none. */
 static rlf_status
-begin(rank_thread *s, char *block, rlf_transfer **t, rlf_err *err)
+begin(rank_thread *s, char *block, rlf_device_transfer **t, rlf_err *err)
 {
     size_t expected = s->what == OTHER_SIZE ? N - 8 : N;
     if (s->what == ABORTED_BUSY && s->rank < 2)
@@ -302,7 +302,7 @@ static void
 run_end(rank_thread *s)
 {
     rlf_err mine = RLF_ERR_NONE, run = RLF_ERR_NONE, later = RLF_ERR_NONE;
-    rlf_transfer *t = NULL;
+    rlf_device_transfer *t = NULL;
     char *block = block_new(s);
     rlf_status status = begin(s, block, &t, &mine);
     bool waits = t != NULL;

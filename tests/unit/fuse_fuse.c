@@ -25,7 +25,7 @@ equal(double a, double b)
 
 /* The most memory that a place holds. */
 static double
-peak_of(const rlf_rows *rows, const rlf_row_number *table)
+peak_of(const rlf_fuse_rows *rows, const rlf_row_number *table)
 {
     double most = 0;
     for (int p = 0; p < rows->places; p++) {
@@ -92,7 +92,7 @@ random_problem(int places, int micros, bool simple, rlf_fuse *out)
 
 /* Any order in which operations can be done. */
 static void
-random_table(const rlf_rows *rows, rlf_row_number *table)
+random_table(const rlf_fuse_rows *rows, rlf_row_number *table)
 {
     int *passed = RLF_NEW_ARRAY(arena, int, rows->n + 1);
     int *next = RLF_NEW_ARRAY(arena, int, rows->places);
@@ -113,7 +113,7 @@ random_table(const rlf_rows *rows, rlf_row_number *table)
 
 /* Exchange two of a place: the order may be one that cannot be. */
 static void
-disturb(const rlf_rows *rows, rlf_row_number *table)
+disturb(const rlf_fuse_rows *rows, rlf_row_number *table)
 {
     int p = pick(0, rows->places - 1);
     int n = rows->start[p + 1] - rows->start[p];
@@ -133,7 +133,7 @@ is_apart(const rlf_fuse *fuse, const rlf_row_number *table,
          const rlf_pipe_report *report, const rlf_pipe *pipe)
 {
     rlf_fuse other = *fuse;
-    rlf_rows rows, reversed;
+    rlf_fuse_rows rows, reversed;
     rlf_timing timing;
     double longest = 0, last = 0;
     double **start = RLF_NEW_ARRAY(arena, double *, fuse->places);
@@ -141,12 +141,12 @@ is_apart(const rlf_fuse *fuse, const rlf_row_number *table,
     rlf_row_number *turned;
     other.apart = true;
     other.cap = NULL;
-    rlf_rows_make(&other, arena, &rows);
-    rlf_rows_reverse(&rows, arena, &reversed);
+    rlf_fuse_rows_make(&other, arena, &rows);
+    rlf_fuse_rows_reverse(&rows, arena, &reversed);
     rlf_timing_make(&rows, arena, &timing);
     turned = RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
     memcpy(turned, table, sizeof *table * (size_t)rows.operations);
-    rlf_rows_turn(&rows, turned);
+    rlf_fuse_rows_turn(&rows, turned);
     rlf_pipe_time(pipe, fuse->cost, arena, &again, start);
     for (int p = 0; p < fuse->places; p++) {
         const rlf_pipe_list *list = &pipe->lists[p];
@@ -157,12 +157,13 @@ is_apart(const rlf_fuse *fuse, const rlf_row_number *table,
         longest = fmax(longest, end - rows.lead[p]);
         last = fmax(last, rows.lead[p]);
     }
-    return rlf_rows_time(&rows, table, RLF_NO_LIMIT, RLF_NO_LIMIT, &timing) &&
+    return rlf_fuse_rows_time(&rows, table, RLF_NO_LIMIT, RLF_NO_LIMIT,
+                              &timing) &&
            equal(timing.makespan, longest + last) &&
            report->span <= longest + 1e-9 &&
            rlf_fuse_bound(&other, arena) <= longest + 1e-9 &&
-           rlf_rows_time(&reversed, turned, RLF_NO_LIMIT, RLF_NO_LIMIT,
-                         &timing) &&
+           rlf_fuse_rows_time(&reversed, turned, RLF_NO_LIMIT, RLF_NO_LIMIT,
+                              &timing) &&
            equal(timing.makespan, longest + last);
 }
 
@@ -175,11 +176,11 @@ test_evaluator(void)
     int n = quick() ? 100 : 400;
     for (int i = 0; i < n; i++) {
         rlf_fuse fuse;
-        rlf_rows rows, reversed;
+        rlf_fuse_rows rows, reversed;
         rlf_timing timing;
         random_problem(pick(1, 5), 6, false, &fuse);
-        rlf_rows_make(&fuse, arena, &rows);
-        rlf_rows_reverse(&rows, arena, &reversed);
+        rlf_fuse_rows_make(&fuse, arena, &rows);
+        rlf_fuse_rows_reverse(&rows, arena, &reversed);
         rlf_timing_make(&rows, arena, &timing);
         rlf_row_number *table =
             RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
@@ -188,11 +189,11 @@ test_evaluator(void)
             rlf_pipe pipe;
             rlf_pipe_report report;
             rlf_err err = RLF_ERR_NONE;
-            rlf_rows_pipe(&fuse, &rows, table, arena, &pipe);
+            rlf_fuse_rows_pipe(&fuse, &rows, table, arena, &pipe);
             bool can = rlf_pipe_check(&pipe, NULL, NULL, &err) == RLF_OK;
-            verdicts &= can == (rlf_rows_sound(&rows, table, &timing) &&
-                                rlf_rows_time(&rows, table, RLF_NO_LIMIT,
-                                              RLF_NO_LIMIT, &timing));
+            verdicts &= can == (rlf_fuse_rows_sound(&rows, table, &timing) &&
+                                rlf_fuse_rows_time(&rows, table, RLF_NO_LIMIT,
+                                                   RLF_NO_LIMIT, &timing));
             good += can;
             bad += !can;
             if (!can)
@@ -203,30 +204,30 @@ test_evaluator(void)
             for (int p = 0; p < fuse.places; p++)
                 most = report.peak[p] > most ? report.peak[p] : most;
             times &= equal(makespan, report.makespan) && equal(peak, most) &&
-                     rlf_rows_bound(&rows) <= makespan * (1 + 1e-12) &&
-                     !rlf_rows_time(&rows, table, makespan - 1e-6, RLF_NO_LIMIT,
-                                    &timing);
+                     rlf_fuse_rows_bound(&rows) <= makespan * (1 + 1e-12) &&
+                     !rlf_fuse_rows_time(&rows, table, makespan - 1e-6,
+                                         RLF_NO_LIMIT, &timing);
             double *cap = RLF_NEW_ARRAY(arena, double, fuse.places);
             for (int p = 0; p < fuse.places; p++)
                 cap[p] = most * pick(5, 10) / 10;
             fuse.cap = cap;
-            rlf_rows capped;
-            rlf_rows_make(&fuse, arena, &capped);
+            rlf_fuse_rows capped;
+            rlf_fuse_rows_make(&fuse, arena, &capped);
             err = (rlf_err)RLF_ERR_NONE;
-            caps &= rlf_rows_sound(&capped, table, &timing) ==
+            caps &= rlf_fuse_rows_sound(&capped, table, &timing) ==
                     (rlf_pipe_check(&pipe, fuse.cost, cap, &err) == RLF_OK);
             fuse.cap = report.peak;
             memory &= rlf_fuse_bound(&fuse, arena) <= makespan * (1 + 1e-12);
             apart &= is_apart(&fuse, table, &report, &pipe);
-            rlf_rows_turn(&rows, table);
-            turned &= rlf_rows_sound(&reversed, table, &timing) &&
-                      rlf_rows_time(&reversed, table, RLF_NO_LIMIT,
-                                    RLF_NO_LIMIT, &timing) &&
+            rlf_fuse_rows_turn(&rows, table);
+            turned &= rlf_fuse_rows_sound(&reversed, table, &timing) &&
+                      rlf_fuse_rows_time(&reversed, table, RLF_NO_LIMIT,
+                                         RLF_NO_LIMIT, &timing) &&
                       equal(timing.makespan, makespan) &&
                       equal(peak_of(&reversed, table), peak);
             mean = timing.mean;
             turned &= mean <= makespan * (1 + 1e-12);
-            rlf_rows_turn(&rows, table);
+            rlf_fuse_rows_turn(&rows, table);
             fuse.cap = NULL;
             disturb(&rows, table);
         }
@@ -245,8 +246,8 @@ test_evaluator(void)
  * their dispatch. */
 typedef struct trial {
     rlf_fuse fuse;
-    rlf_rows forward, reversed;
-    const rlf_rows *rows; /* one of them */
+    rlf_fuse_rows forward, reversed;
+    const rlf_fuse_rows *rows; /* one of them */
     rlf_dispatch dispatch;
     rlf_timing timing;
     rlf_dispatch_rule rule;
@@ -261,8 +262,8 @@ random_trial(bool reversed, bool apart, int look, trial *t)
         cap[p] = pick(8, 40) * 0.25;
     t->fuse.cap = cap;
     t->fuse.apart = apart && pick(0, 1);
-    rlf_rows_make(&t->fuse, arena, &t->forward);
-    rlf_rows_reverse(&t->forward, arena, &t->reversed);
+    rlf_fuse_rows_make(&t->fuse, arena, &t->forward);
+    rlf_fuse_rows_reverse(&t->forward, arena, &t->reversed);
     t->rows = reversed ? &t->reversed : &t->forward;
     rlf_timing_make(t->rows, arena, &t->timing);
     rlf_dispatch_make(t->rows, arena, &t->dispatch);
@@ -290,9 +291,9 @@ test_dispatch(void)
             continue;
         made++;
         double makespan = t.dispatch.timing.makespan;
-        good &= rlf_rows_sound(t.rows, t.dispatch.table, &t.timing) &&
-                rlf_rows_time(t.rows, t.dispatch.table, RLF_NO_LIMIT,
-                              RLF_NO_LIMIT, &t.timing) &&
+        good &= rlf_fuse_rows_sound(t.rows, t.dispatch.table, &t.timing) &&
+                rlf_fuse_rows_time(t.rows, t.dispatch.table, RLF_NO_LIMIT,
+                                   RLF_NO_LIMIT, &t.timing) &&
                 equal(t.timing.makespan, makespan) &&
                 equal(t.timing.mean, t.dispatch.timing.mean);
         good &= rlf_dispatch_run(&t.dispatch, &t.rule, makespan + 1e-6) &&
@@ -318,7 +319,7 @@ test_orders(void)
         double begin = t.dispatch.timing.makespan, best = begin;
         const rlf_orders_job job = {.rows = t.rows,
                                     .moves = 4000,
-                                    .bound = rlf_rows_bound(&t.forward),
+                                    .bound = rlf_fuse_rows_bound(&t.forward),
                                     .hot = 3,
                                     .cold = 0.1,
                                     .weight = 0.5,
@@ -327,9 +328,9 @@ test_orders(void)
                                     .dice = &chance,
                                     .stopped = &stopped};
         rlf_orders_anneal(&job, arena);
-        sound &= rlf_rows_sound(t.rows, t.dispatch.table, &t.timing);
-        times &= rlf_rows_time(t.rows, t.dispatch.table, RLF_NO_LIMIT,
-                               RLF_NO_LIMIT, &t.timing) &&
+        sound &= rlf_fuse_rows_sound(t.rows, t.dispatch.table, &t.timing);
+        times &= rlf_fuse_rows_time(t.rows, t.dispatch.table, RLF_NO_LIMIT,
+                                    RLF_NO_LIMIT, &t.timing) &&
                  equal(t.timing.makespan, best) && best <= begin + 1e-9;
         better += best < begin - 1e-9;
         made++;
@@ -382,7 +383,7 @@ search(const rlf_fuse *fuse, uint64_t seed, int64_t moves)
 
 /* The shortest of all orders below the caps. */
 typedef struct enumeration {
-    const rlf_rows *rows;
+    const rlf_fuse_rows *rows;
     rlf_timing timing;
     rlf_row_number *table;
     int *passed;
@@ -402,7 +403,7 @@ can_follow(const enumeration *e, int place, int r, double held)
 static int
 count_orders(enumeration *e, int place, int at, double held, int most)
 {
-    const rlf_rows *rows = e->rows;
+    const rlf_fuse_rows *rows = e->rows;
     int n = 0;
     if (at == rows->start[place + 1])
         return 1;
@@ -432,14 +433,14 @@ has_few_orders(enumeration *e)
 static void
 enumerate(enumeration *e, int place, int at, double held)
 {
-    const rlf_rows *rows = e->rows;
+    const rlf_fuse_rows *rows = e->rows;
     while (place < rows->places && at == rows->start[place + 1]) {
         place++;
         held = 0;
     }
     if (place == rows->places) {
-        if (rlf_rows_time(rows, e->table, e->best - 1e-9, RLF_NO_LIMIT,
-                          &e->timing))
+        if (rlf_fuse_rows_time(rows, e->table, e->best - 1e-9, RLF_NO_LIMIT,
+                               &e->timing))
             e->best = e->timing.makespan;
         return;
     }
@@ -460,14 +461,14 @@ test_enumeration(void)
     bool bounds = true;
     for (int i = 0; i < n; i++) {
         rlf_fuse fuse;
-        rlf_rows rows;
+        rlf_fuse_rows rows;
         enumeration e = {.best = RLF_NO_LIMIT};
         do {
             random_problem(2, 2, i % 2, &fuse);
             double *cap = RLF_NEW_ARRAY(arena, double, 2);
             cap[0] = cap[1] = pick(16, 32) * 0.25;
             fuse.cap = cap;
-            rlf_rows_make(&fuse, arena, &rows);
+            rlf_fuse_rows_make(&fuse, arena, &rows);
             e.rows = &rows;
             e.passed = RLF_NEW_ARRAY(arena, int, rows.n + 1);
             e.passed[rows.n] = INT32_MAX;
@@ -658,7 +659,7 @@ static void
 test_half_memory(void)
 {
     rlf_fuse fuse;
-    rlf_rows rows;
+    rlf_fuse_rows rows;
     double least, bubble, caps[2] = {2, 2}, first = 0;
     enumeration e = {.best = RLF_NO_LIMIT};
     if (quick()) {
@@ -667,7 +668,7 @@ test_half_memory(void)
     }
     zero_bubble_make(&zero_bubbles[3], 2, 2, arena, &fuse, &least, &bubble);
     fuse.cap = caps;
-    rlf_rows_make(&fuse, arena, &rows);
+    rlf_fuse_rows_make(&fuse, arena, &rows);
     e.rows = &rows;
     e.passed = RLF_NEW_ARRAY(arena, int, rows.n + 1);
     e.passed[rows.n] = INT32_MAX;

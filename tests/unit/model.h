@@ -140,7 +140,7 @@ __attribute__((unused)) static void
 test_send(test_machine *t, const rlf_model *model, int stage, const rlf_real *x,
           int64_t n)
 {
-    rlf_transfer *sending;
+    rlf_device_transfer *sending;
     MUST(t, rlf_parallel_start(model, stage, x, n, &t->err, &sending));
     MUST(t, rlf_device_wait(&sending, &t->err));
 }

@@ -59,8 +59,8 @@ open_preset(const char *name, const char *count, rlf_arena *arena, rlf_err *err,
         return rlf_fail(err, RLF_USAGE,
                         "a cluster has at most %d ranks, not %d",
                         (int)RLF_CLUSTER_RANKS, n);
-    *out = rlf_cluster_this(n, rlf_cores_count(), (double)rlf_memory_limit(),
-                            arena);
+    *out = rlf_cluster_this(n, rlf_cores_count(),
+                            (double)rlf_host_memory_limit(), arena);
     return RLF_OK;
 }
 

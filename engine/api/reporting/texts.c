@@ -28,7 +28,7 @@ rlf_text_node(rlf_session *s, const rlf_node *node)
 }
 
 void
-rlf_text_pages(rlf_session *s, const char *begin, const rlf_paged *paged,
+rlf_text_pages(rlf_session *s, const char *begin, const rlf_page_waits *paged,
                const rlf_page_room *pages, rlf_buf *out)
 {
     for (size_t i = 0; i < s->graph->nodes.count; i++)

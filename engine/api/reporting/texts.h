@@ -24,7 +24,7 @@ const char *rlf_text_node(rlf_session *session, const rlf_node *node);
 /* A line for each generation of a simulation in which samples waited for pages.
  * Both per node. */
 void rlf_text_pages(rlf_session *session, const char *begin,
-                    const rlf_paged *paged, const rlf_page_room *pages,
+                    const rlf_page_waits *paged, const rlf_page_room *pages,
                     rlf_buf *out);
 /* Plans the moves of a flow's weights, as on one machine. `object`: the model
  * if it is open, or NULL. */

@@ -19,7 +19,7 @@ rlf_auto_cluster(rlf_session *s, int ranks, const rlf_backend *backend,
                  rlf_err *err)
 {
     double memory = s->options.memory ? (double)s->options.memory
-                                      : (double)rlf_memory_limit();
+                                      : (double)rlf_host_memory_limit();
     if (strcmp(backend->name, "cpu") != 0) {
         rlf_fail(err, RLF_USAGE,
                  "'place auto' needs to know these GPUs and their links");

@@ -445,7 +445,8 @@ rlf_memory_advise_run(rlf_session *s, rlf_err *err)
         return;
     }
     double *limit = RLF_NEW_ARRAY(s->arena, double, ranks);
-    uint64_t all = s->options.memory ? s->options.memory : rlf_memory_limit();
+    uint64_t all =
+        s->options.memory ? s->options.memory : rlf_host_memory_limit();
     for (int r = 0; r < ranks; r++)
         limit[r] = (double)(all / (uint64_t)ranks);
     rlf_memory_advise_here(s, 0, -1, limit, err);

@@ -184,7 +184,7 @@ rlf_mean_step_make(rlf_trial *t, const rlf_trial_options *o,
     rlf_mean_step *m = *out = RLF_NEW(kept, rlf_mean_step);
     *m = (rlf_mean_step){
         .calls = RLF_NEW_ARRAY(kept, double, graph->nodes.count),
-        .paged = RLF_NEW_ARRAY(kept, rlf_paged, graph->nodes.count)};
+        .paged = RLF_NEW_ARRAY(kept, rlf_page_waits, graph->nodes.count)};
     find_kinds(graph, kept, m);
     making w = {.best = best,
                 .mean = m,

@@ -33,7 +33,7 @@ typedef struct rlf_mean_step {
     double idle;   /* part of all ranks' time */
     double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */
     double *calls;            /* per node: seconds of a step that has it */
-    rlf_paged *paged;         /* per node: of the steps that have it */
+    rlf_page_waits *paged;    /* per node: of the steps that have it */
 } rlf_mean_step;
 
 /* In `kept`; `trial` is open. `best`: the best so far of the same program,
