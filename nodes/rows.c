@@ -271,24 +271,6 @@ rlf_rows_some(const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
     return RLF_USER;
 }
 
-/* A text that begins with the token that the tokenizer puts before texts, as
- * one that a template wrote, has it once. */
-static rlf_status
-begin_once(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
-           rlf_err *err)
-{
-    const uint32_t *own;
-    uint32_t n;
-    if (prompt->n_ids < 2 || prompt->ids[0] != prompt->ids[1])
-        return RLF_OK;
-    RLF_TRY(encode(env, reader, prompt->text, 0, err, &own, &n));
-    if (n == prompt->n_ids || own[0] != prompt->ids[0])
-        return RLF_OK;
-    prompt->ids++;
-    prompt->n_ids--;
-    return RLF_OK;
-}
-
 rlf_status
 rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                 rlf_prompt *prompt, rlf_err *err)
@@ -296,9 +278,9 @@ rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
     bool chat = prompt->n_messages > 0;
     if (chat)
         RLF_TRY(write_chat(env, reader, prompt, err));
-    RLF_TRY(encode(env, reader, prompt->text, chat ? 0 : RLF_ENCODE_SPECIAL,
-                   err, &prompt->ids, &prompt->n_ids));
-    return chat ? RLF_OK : begin_once(env, reader, prompt, err);
+    return encode(env, reader, prompt->text,
+                  chat ? 0 : RLF_ENCODE_SPECIAL | RLF_ENCODE_ONCE, err,
+                  &prompt->ids, &prompt->n_ids);
 }
 
 rlf_status

@@ -403,6 +403,20 @@ add_ids(rlf_ids *out, const rlf_ids *ids)
         RLF_PUSH(out, ids->data[i]);
 }
 
+/* Removes the prefix, whose ids are number `at` and more, where the text behind
+ * it begins with the same ids. */
+static void
+begin_once(const rlf_ids *prefix, size_t at, rlf_ids *out)
+{
+    size_t n = prefix->count, size = n * sizeof *out->data;
+    if (!n || out->count < at + 2 * n ||
+        memcmp(out->data + at, out->data + at + n, size) != 0)
+        return;
+    memmove(out->data + at, out->data + at + n,
+            (out->count - at - n) * sizeof *out->data);
+    out->count -= n;
+}
+
 static rlf_status
 encode_clean(encoder *e, const char *text, size_t n, rlf_err *err)
 {
@@ -425,10 +439,14 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
     e.scratch = rlf_scratch_take(tokenizer->scratches, &e.own);
     if (tokenizer->plain)
         e.flags |= RLF_ENCODE_PLAIN;
-    if (flags & RLF_ENCODE_SPECIAL)
+    bool special = (flags & RLF_ENCODE_SPECIAL) != 0;
+    size_t at = out->count;
+    if (special)
         add_ids(out, &tokenizer->prefix);
     rlf_status status = encode_clean(&e, text, n, err);
-    if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
+    if (status == RLF_OK && special && (flags & RLF_ENCODE_ONCE))
+        begin_once(&tokenizer->prefix, at, out);
+    if (status == RLF_OK && special)
         add_ids(out, &tokenizer->suffix);
     rlf_scratch_give(tokenizer->scratches, e.scratch);
     return status;

@@ -33,6 +33,9 @@ enum {
     /* Special tokens written in the text are ordinary text: for text that is
      * not trusted. */
     RLF_ENCODE_PLAIN = 2,
+    /* With RLF_ENCODE_SPECIAL: a text that begins with all that the tokenizer
+     * puts before texts, as one that a template wrote, has that once. */
+    RLF_ENCODE_ONCE = 4,
 };
 /* Append the ids of the text. Bytes that are not UTF-8 count as U+FFFD. */
 rlf_status rlf_tokenizer_encode(const rlf_tokenizer *tokenizer,

@@ -123,6 +123,11 @@ check_characters(void)
     rlf_tokenizer *t = open_text(characters);
     is_str(ids_of(t, "1+0 \xc3\xa9", 0), "4 5 3 6 7", "characters");
     is_str(ids_of(t, "1", RLF_ENCODE_SPECIAL), "1 4", "with the beginning");
+    is_str(ids_of(t, "<bos>1", RLF_ENCODE_SPECIAL), "1 1 4", "... twice");
+    is_str(ids_of(t, "<bos>1", RLF_ENCODE_SPECIAL | RLF_ENCODE_ONCE), "1 4",
+           "... once where that is asked for");
+    is_str(ids_of(t, "11", RLF_ENCODE_SPECIAL | RLF_ENCODE_ONCE), "1 4 4",
+           "... also before others");
     is_str(ids_of(t, "1<eos>1", 0), "4 2 4", "a special token in the text");
     is_str(ids_of(t, "1<eos>1", RLF_ENCODE_PLAIN),
            "the character U+003C is not in the tokenizer's vocabulary, which "

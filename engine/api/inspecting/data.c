@@ -382,8 +382,9 @@ encode(const looker *l, const rlf_records *rows, size_t row, rlf_arena *arena,
     }
     *turns = (rlf_conversation){0};
     RLF_TRY(text_of(l, rows, row, arena, err, &text));
-    return rlf_tokenizer_encode(l->tokenizer, text.p, text.n,
-                                is_text ? RLF_ENCODE_SPECIAL : 0, err, ids);
+    return rlf_tokenizer_encode(
+        l->tokenizer, text.p, text.n,
+        is_text ? RLF_ENCODE_SPECIAL | RLF_ENCODE_ONCE : 0, err, ids);
 }
 
 /* Lengths of values spread evenly. */
