@@ -127,7 +127,7 @@ shifted(walk *w, rlf_expr_code shift, int x)
     return made(w, shift, w->domain, x, zero, 0);
 }
 
-/* ---- the rules: one for each operation that has a derivative ---- */
+/* ---- the rules: one for each operation that is DERIVED in op.def ---- */
 
 static void
 down(walk *w)
@@ -458,47 +458,22 @@ at_last(walk *w)
     give(w, w->a, made(w, RLF_EXPR_SUM, domain_of(w, w->a), last, -1, 0));
 }
 
-/* `carries` has bit k if argument k has a derivative. Operations that are not
- * here are constants to the derivative. */
+/* `carries` has bit k if argument k has a derivative. */
 static const struct {
     void (*derive)(walk *w);
     unsigned carries;
 } rules[RLF_EXPR_CODES] = {
-    // clang-format off
-    [RLF_EXPR_DOWN]        = {down, 1},
-    [RLF_EXPR_NEG]         = {neg, 1},
-    [RLF_EXPR_ADD]         = {add, 3},
-    [RLF_EXPR_SUB]         = {sub, 3},
-    [RLF_EXPR_MUL]         = {mul, 3},
-    [RLF_EXPR_DIV]         = {quotient, 3},
-    [RLF_EXPR_MOD]         = {modulo, 3},
-    [RLF_EXPR_POW]         = {power, 3},
-    [RLF_EXPR_SELECT]      = {select_side, 6},
-    [RLF_EXPR_EXP]         = {exponential, 1},
-    [RLF_EXPR_LOG]         = {logarithm, 1},
-    [RLF_EXPR_SQRT]        = {square_root, 1},
-    [RLF_EXPR_ABS]         = {absolute, 1},
-    [RLF_EXPR_MIN]         = {smaller, 3},
-    [RLF_EXPR_MAX]         = {larger, 3},
-    [RLF_EXPR_CLAMP]       = {clamp, 7},
-    [RLF_EXPR_SIGMOID]     = {sigmoid, 1},
-    [RLF_EXPR_LOG_SIGMOID] = {log_sigmoid, 1},
-    [RLF_EXPR_TANH]        = {tangent, 1},
-    [RLF_EXPR_SUM]         = {sum, 1},
-    [RLF_EXPR_MEAN]        = {mean, 1},
-    [RLF_EXPR_STD]         = {deviation, 1},
-    [RLF_EXPR_VAR]         = {variance, 1},
-    [RLF_EXPR_LEAST]       = {least, 1},
-    [RLF_EXPR_MOST]        = {most, 1},
-    [RLF_EXPR_ROTATE]      = {rotate, 1},
-    [RLF_EXPR_UNROTATE]    = {unrotate, 1},
-    [RLF_EXPR_DISCOUNT]    = {discount, 3},
-    [RLF_EXPR_COMPOUND]    = {compound, 3},
-    [RLF_EXPR_CUMSUM]      = {cumsum, 1},
-    [RLF_EXPR_NEXT]        = {next, 3},
-    [RLF_EXPR_PREV]        = {prev, 3},
-    [RLF_EXPR_AT_LAST]     = {at_last, 1},
-    // clang-format on
+#define CONSTANT \
+    {            \
+        NULL, 0  \
+    }
+#define DERIVED(rule, arguments) \
+    {                            \
+        rule, arguments          \
+    }
+#define EXPR(name, arity, derivative, text, doc) [RLF_EXPR_##name] = derivative,
+#include "engine/expr/op.def"
+#undef EXPR
 };
 
 /* ---- the walk ---- */

@@ -10,7 +10,8 @@ static const struct {
     const char *text;
     int arity;
 } info[RLF_EXPR_CODES] = {
-#define EXPR(name, arity, text, doc) [RLF_EXPR_##name] = {text, arity},
+#define EXPR(name, arity, derivative, text, doc) \
+    [RLF_EXPR_##name] = {text, arity},
 #include "engine/expr/op.def"
 #undef EXPR
 };

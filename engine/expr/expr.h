@@ -13,7 +13,7 @@
 #include "engine/expr/domain.h"
 
 typedef enum rlf_expr_code {
-#define EXPR(name, arity, text, doc) RLF_EXPR_##name,
+#define EXPR(name, arity, derivative, text, doc) RLF_EXPR_##name,
 #include "engine/expr/op.def"
 #undef EXPR
     RLF_EXPR_CODES

@@ -79,6 +79,29 @@ typedef struct one {
     double low, high;
 } one;
 
+/* Every operation that op.def says is DERIVED is among the `n` of `ones`. */
+static void
+all_derived(const one *ones, size_t n)
+{
+    static const unsigned arguments[] = {
+#define CONSTANT 0
+#define DERIVED(rule, arguments) arguments
+#define EXPR(name, arity, derivative, text, doc) derivative,
+#include "engine/expr/op.def"
+#undef EXPR
+    };
+    for (int code = 0; code < RLF_EXPR_CODES; code++) {
+        size_t i = 0;
+        while (i < n && (int)ones[i].code != code)
+            i++;
+        if (arguments[code] && i == n)
+            bail("%s has a derivative and no row in ones[] of "
+                 "tests/unit/kernels_expr_grad.c, where it is compared with "
+                 "finite differences",
+                 rlf_expr_text((rlf_expr_code)code));
+    }
+}
+
 static void
 each_operation(world *w)
 {
@@ -136,6 +159,7 @@ each_operation(world *w)
         {RLF_EXPR_DOWN, MINI_TOKENS, {TOKENS}, 0, -1, 1},
         // clang-format on
     };
+    all_derived(ones, RLF_COUNT(ones));
     for (size_t i = 0; i < RLF_COUNT(ones); i++) {
         const one *o = &ones[i];
         rlf_expr *e = program(w);
