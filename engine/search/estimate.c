@@ -26,6 +26,7 @@ enum {
 /* A move of weights that was computed once. */
 typedef struct cached_move {
     const rlf_choice *from, *to;
+    bool at_once;
     double seconds;
 } cached_move;
 
@@ -88,8 +89,9 @@ move_seconds(rlf_estimator *e, const rlf_problem_move *move)
     uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
     mixed *= 0xbf58476d1ce4e5b9u;
     cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
-    if (c->from != from || c->to != to)
-        *c = (cached_move){from, to, e->problem->move(e->problem->arg, move)};
+    if (c->from != from || c->to != to || c->at_once != move->at_once)
+        *c = (cached_move){from, to, move->at_once,
+                           e->problem->move(e->problem->arg, move)};
     return c->seconds;
 }
 
@@ -116,6 +118,21 @@ meet(rlf_estimator *e, int a, int b)
     e->meets[b] |= 1ull << a;
 }
 
+/* Do the weights of call i wait beside it, as they are of a later step? Where
+ * steps are made further ahead, and all calls ahead of the model are on other
+ * ranks than its update. */
+static bool
+waits(const rlf_estimator *e, int i)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    bool all = e->oldest > 1 && calls[i].ahead;
+    for (int k = 0; k < e->problem->n_calls && all; k++)
+        if (calls[k].ahead && calls[k].model == calls[i].model)
+            all =
+                e->at[k] && !rlf_choices_meet(e->at[k], e->at[calls[i].source]);
+    return all;
+}
+
 /* Adds the move before call i: calls that share a rank with it or its source
  * share one with the move. */
 static void
@@ -124,8 +141,10 @@ add_move(rlf_estimator *e, int i)
     int n = e->problem->n_calls, source = e->problem->calls[i].source;
     uint64_t calls = (1ull << MOST) - 1;
     uint64_t with = (e->meets[i] | e->meets[source]) & calls;
-    const rlf_problem_move move = {
-        .source = source, .from = e->at[source], .to = e->at[i]};
+    const rlf_problem_move move = {.source = source,
+                                   .from = e->at[source],
+                                   .to = e->at[i],
+                                   .at_once = waits(e, i)};
     e->seconds[MOST + i] = move_seconds(e, &move);
     for (int k = 0; k < n; k++) {
         if (with >> k & 1)
@@ -230,13 +249,6 @@ add_apart(rlf_estimator *e)
     }
 }
 
-static bool
-same_copy(const rlf_choice *a, const rlf_choice *b)
-{
-    return a->first == b->first && a->count == b->count && a->tp == b->tp &&
-           a->pp == b->pp && a->dp == b->dp;
-}
-
 /* Terms of other models go to where the sum is made, one after another. As long
  * as it is not known where that is it takes no time. */
 static void
@@ -249,12 +261,11 @@ look_at_sum(rlf_estimator *e, int j)
     double seconds = at ? at->model_sum : 0;
     for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
-        if (!e->at[k] || same_copy(e->at[k], at))
-            continue;
         const rlf_problem_move move = {
-            .source = k, .from = e->at[k], .to = at, .term = true};
-        seconds += move_seconds(e, &move);
-        with |= e->meets[k];
+            .source = k, .from = e->at[k], .to = at, .at_once = true};
+        double one = e->at[k] ? move_seconds(e, &move) : 0;
+        seconds += one;
+        with |= one > 0 ? e->meets[k] : 0;
     }
     e->sum_seconds[j] = sum->share * seconds;
     e->sum_meets[j] = with;
@@ -396,12 +407,32 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     return rlf_smaller(end, waited + (PARTS - 1) * t->anew[i]);
 }
 
+/* When there is something to do for call i: the controller brings no weights
+ * before. */
+static double
+wanted(const rlf_estimator *e, const timeline *t, int i, double ready)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    for (int k = 0; k < calls[i].n_needs; k++) {
+        int need = calls[i].needs[k];
+        bool follows = e->follows[i] >> need & 1;
+        double after = 0; /* its end, where a piece is there */
+        if (calls[need].ahead != calls[i].ahead || (follows && !e->known))
+            continue;
+        if (follows && e->at[need])
+            after = e->seconds[need] * (1 - e->at[need]->complete[0]);
+        ready = rlf_larger(ready, t->end[need] - after);
+    }
+    return ready;
+}
+
 /* The weights that call i reads, from `ready` on. They go between the turns of
  * a generation that it follows, which wait for them on ranks of both. */
 static double
 run_move(const rlf_estimator *e, timeline *t, int i, double ready)
 {
     uint64_t beside = e->follows[i] & e->meets[MOST + i];
+    ready = wanted(e, t, i, ready);
     ready = rlf_larger(ready, free_at(e, t, MOST + i, e->follows[i]));
     ready += e->seconds[MOST + i];
     for (; e->known && beside; beside &= beside - 1)

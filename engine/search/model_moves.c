@@ -38,19 +38,20 @@ layout_of(const rlf_pareto *f, const rlf_choice *at)
 }
 
 /* A copy that calls read gets its tensors layer by layer, and so it does not in
- * host memory; a term of a sum comes at once. */
+ * host memory; a term of a sum comes at once, and so do weights that wait for a
+ * later step. */
 static double
 move(void *arg, const rlf_problem_move *asked)
 {
     const rlf_pareto *f = arg;
     int model = f->calls[asked->source].model;
     rlf_moves_ask ask = {.model = f->shapes[model],
-                         .by_layer = !asked->term &&
+                         .by_layer = !asked->at_once &&
                                      rlf_measure_offload(f, model, 0) != 1,
                          .from = layout_of(f, asked->from),
                          .to = layout_of(f, asked->to)};
     put_chunks(f, asked->source, asked->from, &ask.from);
-    if (!asked->term)
+    if (!asked->at_once)
         rlf_weight_copies_regroup(&ask.from, &ask.to);
     return rlf_moves_seconds(f->moves, &ask);
 }

@@ -130,12 +130,11 @@ typedef struct rlf_model_sum {
 enum { RLF_SEARCH_SUMS = 16 };
 
 /* The weights of a call's model go from where it has them to another choice: of
- * a call of the same model, or (`term`) of one whose model becomes a sum with
- * them. */
+ * a call of the same model, or of one whose model becomes a sum with them. */
 typedef struct rlf_problem_move {
     int source;
     const rlf_choice *from, *to;
-    bool term;
+    bool at_once; /* of all layers: to a sum, or to wait for a later step */
 } rlf_problem_move;
 
 typedef struct rlf_problem {

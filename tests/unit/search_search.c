@@ -61,7 +61,12 @@ static double
 move(void *arg, const rlf_problem_move *asked)
 {
     const made *m = arg;
-    return move_model(m, m->calls[asked->source].model, asked->from, asked->to);
+    const rlf_choice *from = asked->from, *to = asked->to;
+    bool there = from->first == to->first && from->count == to->count &&
+                 from->tp == to->tp && from->pp == to->pp;
+    if (there)
+        return 0;
+    return move_model(m, m->calls[asked->source].model, from, to);
 }
 
 /* A generation has a use for three times the bytes of its weights, and
@@ -446,6 +451,14 @@ simulate(const made *m, const int *choice)
             if (moved) {
                 double seconds = move_model(m, calls[i].model, from, at);
                 bool stops = false; /* samplers, between two turns */
+                for (int k = 0; k < calls[i].n_needs; k++) {
+                    int need = calls[i].needs[k];
+                    double over = end[s + calls[i].ahead][need];
+                    if (follows && !need)
+                        over -= took[0] * (1 - first->complete[0]);
+                    if (calls[need].ahead == calls[i].ahead)
+                        start = fmax(start, over);
+                }
                 for (int r = 0; r < m->problem.devices; r++) {
                     double rest = fmax(ranks[r].rest, ranks[r].read);
                     if (!lies_on(at, r) && !lies_on(from, r))
