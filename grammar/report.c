@@ -157,6 +157,7 @@ static const slip slips[] = {
     {"||", "write 'or'"},
     {"!", "write 'not', or '!=' to compare"},
     {"**", "a power is written '^'"},
+    {"@", "values are multiplied by '*'; matrices are inside models alone"},
     {"//", "a comment starts with '#'; a division is one '/'"},
     {"<>", "write '!='"},
     {"~=", "write '!='"},

@@ -555,6 +555,7 @@ data d = é
 test.rlf:1:12: error: unexpected '@', expected the end of the line
     1 | data a = 3 @ 4
       |            ^
+hint: values are multiplied by '*'; matrices are inside models alone
 test.rlf:2:10: error: unexpected control character, expected an expression
     2 | data b = ?
       |          ^
