@@ -4,7 +4,6 @@
 
 #include "engine/io/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char config_file[] = "tokenizer_config.json";
@@ -290,18 +289,6 @@ vocabulary(const json_t *root)
     return ids;
 }
 
-static bool
-is_extra(const json_t *config, const char *text)
-{
-    const json_t *list = rlf_tokenizer_extra(config);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *own = text_of(json_array_get(list, i));
-        if (own && strcmp(own, text) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The entry with the id that it gets when it is added anew, where `next` is the
  * first that no other has; a new reference. `config`, unless it is NULL, tells
  * whether it is a special one. */
@@ -313,9 +300,9 @@ numbered(const json_t *entry, const json_t *config, const json_t *vocab,
     const char *text = text_of(entry);
     json_t *id = text ? json_object_get(vocab, text) : NULL;
     if (config)
-        json_object_set_new(copy, "special",
-                            json_boolean(rlf_tokenizer_is_named(config, text) ||
-                                         is_extra(config, text)));
+        json_object_set_new(
+            copy, "special",
+            json_boolean(rlf_tokenizer_is_special(config, text)));
     bool special = json_is_true(json_object_get(copy, "special"));
     if (!json_object_get(copy, "normalized"))
         json_object_set_new(copy, "normalized", json_boolean(!special));
@@ -330,47 +317,6 @@ numbered(const json_t *entry, const json_t *config, const json_t *vocab,
     return copy;
 }
 
-typedef struct numbered_token {
-    double id;
-    const json_t *entry;
-} numbered_token;
-
-static int
-by_id(const void *a, const void *b)
-{
-    double x = ((const numbered_token *)a)->id,
-           y = ((const numbered_token *)b)->id;
-    return (x > y) - (x < y);
-}
-
-/* The entries of a list of tokens, or of an object of them by their ids. */
-static rlf_status
-collect(rlf_tokenizer *t, const json_t *in_file, json_t *by_ids, rlf_err *err,
-        numbered_token **out, size_t *n)
-{
-    const char *key;
-    json_t *entry;
-    size_t most = json_object_size(by_ids) + json_array_size(in_file);
-    numbered_token *all = RLF_NEW_ARRAY(t->arena, numbered_token, most);
-    *n = 0;
-    *out = all;
-    json_object_foreach(by_ids, key, entry)
-    {
-        char *end;
-        all[*n] = (numbered_token){strtod(key, &end), entry};
-        *n += 1;
-        if (*end || end == key)
-            return rlf_tokenizer_no_id(key, err);
-    }
-    for (size_t i = 0; !by_ids && i < json_array_size(in_file); i++) {
-        entry = json_array_get(in_file, i);
-        all[*n] = (numbered_token){
-            json_number_value(json_object_get(entry, "id")), entry};
-        *n += 1;
-    }
-    return RLF_OK;
-}
-
 /* The tokens that the files list, by their ids, as a new list. */
 static rlf_status
 list_tokens(rlf_tokenizer *t, const json_t *root, const json_t *config,
@@ -378,12 +324,11 @@ list_tokens(rlf_tokenizer *t, const json_t *root, const json_t *config,
 {
     json_t *decoder = NULL, *in_file = json_object_get(root, "added_tokens");
     json_t *entry;
-    numbered_token *all;
+    rlf_listed_token *all;
     size_t n = 0;
     RLF_TRY(rlf_json_get_object(config, config_file, "added_tokens_decoder",
                                 false, err, &decoder));
-    RLF_TRY(collect(t, in_file, decoder, err, &all, &n));
-    qsort(all, n, sizeof *all, by_id);
+    RLF_TRY(rlf_tokenizer_listed(t, in_file, decoder, err, &all, &n));
     json_t *vocab = vocabulary(root);
     double next = (double)json_object_size(vocab);
     json_t *list = json_array(), *seen = json_object();

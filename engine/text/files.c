@@ -133,7 +133,8 @@ bool
 rlf_tokenizer_files_same(const char *a, const char *b, rlf_arena *arena)
 {
     static const char *const beside[] = {"tokenizer_config.json",
-                                         "special_tokens_map.json"};
+                                         "special_tokens_map.json",
+                                         "added_tokens.json"};
     bool same = rlf_file_same(rlf_path_join(arena, a, "tokenizer.json"),
                               rlf_path_join(arena, b, "tokenizer.json"));
     for (size_t i = 0; i < RLF_COUNT(beside); i++) {

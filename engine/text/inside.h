@@ -83,8 +83,17 @@ rlf_status rlf_tokenizer_around(rlf_tokenizer *tokenizer, const json_t *root,
 /* `value` as an id; `token` is for the message. */
 rlf_status rlf_tokenizer_id(const rlf_tokenizer *tokenizer, const json_t *value,
                             const char *token, rlf_err *err, uint32_t *out);
-/* The failure for a key of added_tokens_decoder that is no id. */
-rlf_status rlf_tokenizer_no_id(const char *key, rlf_err *err);
+/* A token that a file lists, with the id that stands there. */
+typedef struct rlf_listed_token {
+    double id;
+    const json_t *entry; /* borrowed */
+} rlf_listed_token;
+
+/* The entries of a list of tokens or, unless it is NULL, of an object of them
+ * by their ids, in the order of ids; in the tokenizer's arena. */
+rlf_status rlf_tokenizer_listed(rlf_tokenizer *tokenizer, const json_t *list,
+                                const json_t *by_ids, rlf_err *err,
+                                rlf_listed_token **out, size_t *n);
 /* Widen the tables of tokens to hold `id`. */
 rlf_status rlf_tokenizer_room(rlf_tokenizer *tokenizer, uint32_t id,
                               rlf_err *err);
@@ -103,6 +112,8 @@ void rlf_tokenizer_gather(json_t *config, json_t *map);
  * name stands for the token. */
 json_t *rlf_tokenizer_extra(const json_t *config);
 bool rlf_tokenizer_is_named(const json_t *config, const char *token);
+/* ... or is it of that list? */
+bool rlf_tokenizer_is_special(const json_t *config, const char *token);
 /* Applies what tokenizer_config.json says besides the ends: names of special
  * tokens (a token that is nowhere else gets the next id), spaces in front of
  * texts, whether special tokens count in texts. */
@@ -112,6 +123,12 @@ rlf_status rlf_tokenizer_settings(rlf_tokenizer *tokenizer,
  * added_tokens.json, as tokenizer.json would say them. */
 rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena, rlf_err *err,
                               json_t **out);
+/* Where tokenizer_config.json has no added_tokens_decoder, added_tokens.json
+ * counts: its tokens and those of the parsed tokenizer.json become one, in
+ * *config, which may be NULL before. */
+rlf_status rlf_tokenizer_added_file(const rlf_tokenizer *tokenizer,
+                                    const json_t *root, json_t **config,
+                                    rlf_err *err);
 /* Rewrites the parsed tokenizer.json to what the tokenizer's class builds of
  * it, where that does not take it as it is, and adds the names of special
  * tokens that the class has itself to *config, which may be NULL before.

@@ -6,6 +6,7 @@
 #include "engine/io/json.h"
 #include "engine/text/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,14 +125,57 @@ load_added(rlf_tokenizer *t, const json_t *json, const json_t *id, bool again,
     return RLF_OK;
 }
 
-rlf_status
-rlf_tokenizer_no_id(const char *key, rlf_err *err)
+static int
+by_id(const void *a, const void *b)
 {
-    return rlf_fail(
-        err, RLF_USER,
-        "tokenizer_config.json: \"%.*s\" in added_tokens_decoder is "
-        "no id",
-        RLF_CUT(40, key));
+    double x = ((const rlf_listed_token *)a)->id;
+    double y = ((const rlf_listed_token *)b)->id;
+    return (x > y) - (x < y);
+}
+
+rlf_status
+rlf_tokenizer_listed(rlf_tokenizer *t, const json_t *list, const json_t *by_ids,
+                     rlf_err *err, rlf_listed_token **out, size_t *n)
+{
+    const char *key;
+    json_t *entry;
+    size_t most = json_object_size(by_ids) + json_array_size(list);
+    rlf_listed_token *all = RLF_NEW_ARRAY(t->arena, rlf_listed_token, most);
+    *n = 0;
+    *out = all;
+    json_object_foreach((json_t *)(uintptr_t)by_ids, key, entry)
+    {
+        char *end;
+        all[*n] = (rlf_listed_token){strtod(key, &end), entry};
+        if (*end || end == key || !isfinite(all[*n].id))
+            return rlf_fail(err, RLF_USER,
+                            "%s/tokenizer_config.json: \"%.*s\" in "
+                            "added_tokens_decoder is no id",
+                            t->dir, RLF_CUT(40, key));
+        *n += 1;
+    }
+    for (size_t i = 0; !by_ids && i < json_array_size(list); i++) {
+        entry = json_array_get(list, i);
+        all[*n] = (rlf_listed_token){
+            json_number_value(json_object_get(entry, "id")), entry};
+        *n += 1;
+    }
+    qsort(all, *n, sizeof *all, by_id);
+    return RLF_OK;
+}
+
+/* One of added_tokens_decoder: the reference adds it by its text, so that its
+ * id is the one that the text has already, or the next. */
+static rlf_status
+load_again(rlf_tokenizer *t, const json_t *entry, const json_t *names,
+           rlf_err *err)
+{
+    const char *text = json_string_value(json_object_get(entry, "content"));
+    uint32_t id = text ? rlf_tokenizer_find(t, text) : RLF_NO_ID;
+    json_t *number = json_real(id == RLF_NO_ID ? t->next_id : id);
+    rlf_status status = load_added(t, entry, number, true, names, err);
+    json_decref(number);
+    return status;
 }
 
 /* From tokenizer.json, then as tokenizer_config.json has them. */
@@ -140,7 +184,8 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
                rlf_err *err)
 {
     json_t *list = NULL, *more = NULL, *entry;
-    const char *key;
+    rlf_listed_token *all;
+    size_t n = 0;
     RLF_TRY(
         rlf_json_get_array(root, t->file, "added_tokens", false, err, &list));
     RLF_TRY(rlf_json_get_object(config, "tokenizer_config.json",
@@ -150,18 +195,11 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
         RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), false,
                            more ? NULL : config, err));
     }
-    json_object_foreach(more, key, entry)
-    {
-        char *end;
-        json_t *id = json_real(strtod(key, &end));
-        rlf_status status = RLF_OK;
-        if (!id || *end || end == key)
-            status = rlf_tokenizer_no_id(key, err);
-        else
-            status = load_added(t, entry, id, true, config, err);
-        json_decref(id);
-        RLF_TRY(status);
-    }
+    if (!more)
+        return RLF_OK;
+    RLF_TRY(rlf_tokenizer_listed(t, NULL, more, err, &all, &n));
+    for (size_t i = 0; i < n; i++)
+        RLF_TRY(load_again(t, all[i].entry, config, err));
     return RLF_OK;
 }
 

@@ -234,6 +234,18 @@ rlf_tokenizer_is_named(const json_t *config, const char *text)
            has_token(json_object_get(config, specific), text);
 }
 
+bool
+rlf_tokenizer_is_special(const json_t *config, const char *text)
+{
+    const json_t *list = rlf_tokenizer_extra(config);
+    bool is = rlf_tokenizer_is_named(config, text);
+    for (size_t i = 0; !is && i < json_array_size(list); i++) {
+        const char *own = text_of(json_array_get(list, i));
+        is = own && strcmp(own, text) == 0;
+    }
+    return is;
+}
+
 /* A name that is there gets another token. */
 static rlf_status
 set_name(rlf_tokenizer *t, const char *name, const json_t *value,

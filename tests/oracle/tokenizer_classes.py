@@ -226,6 +226,16 @@ def listed(all_roots):
         add(base)
     add("bytes", {"tokenizer_class": "LlamaTokenizer"})
     add("bytes", {"tokenizer_class": "LlamaTokenizerFast"}, {"model_type": "qwen2"})
+    # tokens of added_tokens.json, and ids that are not those which tokens get
+    known = all_roots["bytes"]["added_tokens"][1]["id"]
+    for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer", "pad_token": "<new>"}),
+                         ("bytes", {"tokenizer_class": "Qwen2Tokenizer"}), ("bytes", None),
+                         ("bytes", {"tokenizer_class": "PreTrainedTokenizerFast", "extra_special_tokens": ["<new>"]})):
+        add(base, config, **{"added_tokens.json": {"<new>": 900, " a": 899, "Hi": known}})
+    add("bytes", {"tokenizer_class": "GPT2Tokenizer", "added_tokens_decoder": {}}, **{"added_tokens.json": {"<new>": 900}})
+    for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer"}), ("bytes", {})):
+        add(base, {**config, "added_tokens_decoder": {
+            "1000": token("<new>"), "999": token("Hi", special=False, normalized=True)}})
     return rows
 
 
@@ -272,6 +282,7 @@ def randomly(all_roots, rng):
             ["<new>", token(rng.choice(have + ["<new>"]), **flags())])}
     if rng.random() < .15:
         files["added_tokens.json"] = {"<tool>": len(root["model"]["vocab"]) + 3} if base == "bytes" else {"<s>": 1}
+        files["added_tokens.json"] |= rng.choice([{}, {"<new>": 900, "Hi": 901}])
     edit = {}
     if rng.random() < .2:
         edit["post_processor"] = None
