@@ -224,24 +224,24 @@ row_ops(const rlf_kernels *k, const model *m)
     TIME("rope (q and k)",
          3.0 * (double)(n * (m->heads + m->kv_heads) * m->head_dim),
          k->rope(queue, &rope, &err));
-    rlf_swiglu_args s = {.m = n,
-                         .d = m->ffn,
-                         .gate = gate,
-                         .up = gate + m->ffn,
-                         .ldx = 2 * m->ffn,
-                         .y = h};
-    TIME("swiglu", 8.0 * (double)(n * m->ffn), k->swiglu(queue, &s, &err));
-    rlf_swiglu_grad_args sg = {.m = n,
-                               .d = m->ffn,
-                               .gate = gate,
-                               .up = gate + m->ffn,
-                               .ldx = 2 * m->ffn,
-                               .dy = h,
-                               .dgate = dgate,
-                               .dup = dgate + m->ffn,
-                               .lddx = 2 * m->ffn};
-    TIME("swiglu_grad", 14.0 * (double)(n * m->ffn),
-         k->swiglu_grad(queue, &sg, &err));
+    rlf_glu_args s = {.m = n,
+                      .d = m->ffn,
+                      .gate = gate,
+                      .up = gate + m->ffn,
+                      .ldx = 2 * m->ffn,
+                      .y = h};
+    TIME("glu", 8.0 * (double)(n * m->ffn), k->glu(queue, &s, &err));
+    rlf_glu_grad_args sg = {.m = n,
+                            .d = m->ffn,
+                            .gate = gate,
+                            .up = gate + m->ffn,
+                            .ldx = 2 * m->ffn,
+                            .dy = h,
+                            .dgate = dgate,
+                            .dup = dgate + m->ffn,
+                            .lddx = 2 * m->ffn};
+    TIME("glu_grad", 14.0 * (double)(n * m->ffn),
+         k->glu_grad(queue, &sg, &err));
     rlf_embed_args e = {.m = n,
                         .d = d,
                         .v = m->v,

@@ -118,9 +118,10 @@ typedef enum rlf_act {
 } rlf_act;
 
 /* y[m, d] = act(gate) * up, where c[m, 2 d] = gates beside ups = x w^T + bias
- * (if set): the bits of a product and swiglu. Without `keep` c is
- * the operation's to use; what it holds afterwards is nothing. */
-typedef struct rlf_product_swiglu_args {
+ * (if set). The bits are those of `product` followed by `glu`. Without `keep`
+ * the operation uses c as scratch, and its contents are undefined afterwards.
+ */
+typedef struct rlf_product_glu_args {
     int64_t m, d, k;
     const rlf_real *x;
     int64_t ldx;        /* 0: k */
@@ -132,11 +133,11 @@ typedef struct rlf_product_swiglu_args {
     bool keep;
     rlf_real *y;
     int64_t ldy; /* 0: d */
-} rlf_product_swiglu_args;
+} rlf_product_glu_args;
 
 /* The product alone: gates beside ups. */
 static inline rlf_product_args
-rlf_gates_of(const rlf_product_swiglu_args *a)
+rlf_gates_of(const rlf_product_glu_args *a)
 {
     return (rlf_product_args){.m = a->m,
                               .n = 2 * a->d,
@@ -356,19 +357,20 @@ typedef struct rlf_rope_args {
     bool back;
 } rlf_rope_args;
 
-/* y = act(gate) * up; without `up` y = act(gate), and y may be gate. */
-typedef struct rlf_swiglu_args {
+/* A gated linear unit: y = act(gate) * up. Without `up`, y = act(gate), and y
+ * may be gate. */
+typedef struct rlf_glu_args {
     int64_t m, d;
     const rlf_real *gate, *up; /* up NULL: 1 */
     int64_t ldx;               /* of gate and up; 0: d */
     rlf_act act;
     rlf_real *y;
     int64_t ldy; /* 0: d */
-} rlf_swiglu_args;
+} rlf_glu_args;
 
-/* dgate =, dup =; may be gate and up themselves. Without `up` there is no dup,
- * and dgate may be dy. */
-typedef struct rlf_swiglu_grad_args {
+/* dgate and dup are set; they may be gate and up themselves. Without `up`
+ * there is no dup, and dgate may be dy. */
+typedef struct rlf_glu_grad_args {
     int64_t m, d;
     const rlf_real *gate, *up; /* up NULL: 1 */
     int64_t ldx;               /* of gate and up; 0: d */
@@ -377,7 +379,7 @@ typedef struct rlf_swiglu_grad_args {
     int64_t lddy; /* 0: d */
     rlf_real *dgate, *dup;
     int64_t lddx; /* of dgate and dup; 0: d */
-} rlf_swiglu_grad_args;
+} rlf_glu_grad_args;
 
 /* c[m, d] = a + scale b, by one fused multiply-add; c = scale a where there is
  * no b. c may be a or b. */

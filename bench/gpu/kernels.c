@@ -148,19 +148,19 @@ gates(bench *b)
     int64_t m = b->s->tokens, d = b->s->ffn;
     double row = (double)m * (double)d * b->real;
     void *x = rig_reals(r, 2 * m * d), *y = rig_reals(r, m * d);
-    rlf_swiglu_args gate = {.m = m, .d = d, .gate = x, .ldx = 2 * d, .y = y};
+    rlf_glu_args gate = {.m = m, .d = d, .gate = x, .ldx = 2 * d, .y = y};
     gate.up = rlf_real_at(kernels, x, d);
-    MEASURE(b, swiglu, "swiglu", gate, 3 * row, 0, WANTED);
-    rlf_swiglu_grad_args grad = {.m = m,
-                                 .d = d,
-                                 .gate = x,
-                                 .up = gate.up,
-                                 .ldx = 2 * d,
-                                 .dy = y,
-                                 .dgate = x,
-                                 .dup = rlf_real_at(kernels, x, d),
-                                 .lddx = 2 * d};
-    MEASURE(b, swiglu_grad, "swiglu_grad", grad, 5 * row, 0, WANTED);
+    MEASURE(b, glu, "glu", gate, 3 * row, 0, WANTED);
+    rlf_glu_grad_args grad = {.m = m,
+                              .d = d,
+                              .gate = x,
+                              .up = gate.up,
+                              .ldx = 2 * d,
+                              .dy = y,
+                              .dgate = x,
+                              .dup = rlf_real_at(kernels, x, d),
+                              .lddx = 2 * d};
+    MEASURE(b, glu_grad, "glu_grad", grad, 5 * row, 0, WANTED);
     rlf_bias_grad_args bias = {.m = m, .n = d, .dy = y, .db = rig_floats(r, d)};
     MEASURE(b, bias_grad, "bias_grad", bias, row, 0, WANTED);
     rlf_add_args add = {.m = m, .d = d, .a = x, .b = y, .c = y};

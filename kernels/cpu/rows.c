@@ -301,7 +301,7 @@ activate(rlf_act act, vf x)
     }
 
 INLINE void
-glu_rows(const rlf_swiglu_args *a, rlf_act act, bool gated, int64_t first,
+act_rows(const rlf_glu_args *a, rlf_act act, bool gated, int64_t first,
          int64_t last)
 {
     for (int64_t m = first; m < last; m++) {
@@ -317,45 +317,45 @@ glu_rows(const rlf_swiglu_args *a, rlf_act act, bool gated, int64_t first,
 }
 
 static void
-swiglu_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+glu_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
-    const rlf_swiglu_args *a = ctx;
-    BY_ACT(glu_rows, a, first, last)
+    const rlf_glu_args *a = ctx;
+    BY_ACT(act_rows, a, first, last)
 }
 
 rlf_status
-ISA(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
+ISA(glu)(rlf_queue *queue, const rlf_glu_args *args, rlf_err *err)
 {
-    NEED(args->m >= 0 && args->d >= 0, "swiglu");
-    rlf_swiglu_args a = *args;
+    NEED(args->m >= 0 && args->d >= 0, "glu");
+    rlf_glu_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
-    rlf_cpu_share(queue, a.m, 8, 20.0 * (double)a.m * (double)a.d, swiglu_rows,
+    rlf_cpu_share(queue, a.m, 8, 20.0 * (double)a.m * (double)a.d, glu_rows,
                   &a);
     return RLF_OK;
 }
 
 rlf_status
-ISA(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
-                    rlf_err *err)
+ISA(product_glu)(rlf_queue *queue, const rlf_product_glu_args *args,
+                 rlf_err *err)
 {
-    const rlf_product_swiglu_args *a = args;
+    const rlf_product_glu_args *a = args;
     rlf_product_args product = rlf_gates_of(a);
-    rlf_swiglu_args swiglu = {.m = a->m,
-                              .d = a->d,
-                              .gate = a->c,
-                              .up = a->c + a->d,
-                              .ldx = 2 * a->d,
-                              .act = a->act,
-                              .y = a->y,
-                              .ldy = a->ldy};
+    rlf_glu_args gate = {.m = a->m,
+                         .d = a->d,
+                         .gate = a->c,
+                         .up = a->c + a->d,
+                         .ldx = 2 * a->d,
+                         .act = a->act,
+                         .y = a->y,
+                         .ldy = a->ldy};
     RLF_TRY(ISA(product)(queue, &product, err));
-    return ISA(swiglu)(queue, &swiglu, err);
+    return ISA(glu)(queue, &gate, err);
 }
 
 INLINE void
-glu_grad_rows(const rlf_swiglu_grad_args *a, rlf_act act, bool gated,
+act_grad_rows(const rlf_glu_grad_args *a, rlf_act act, bool gated,
               int64_t first, int64_t last)
 {
     for (int64_t m = first; m < last; m++) {
@@ -378,24 +378,23 @@ glu_grad_rows(const rlf_swiglu_grad_args *a, rlf_act act, bool gated,
 }
 
 static void
-swiglu_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+glu_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
-    const rlf_swiglu_grad_args *a = ctx;
-    BY_ACT(glu_grad_rows, a, first, last)
+    const rlf_glu_grad_args *a = ctx;
+    BY_ACT(act_grad_rows, a, first, last)
 }
 
 rlf_status
-ISA(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
-                 rlf_err *err)
+ISA(glu_grad)(rlf_queue *queue, const rlf_glu_grad_args *args, rlf_err *err)
 {
-    NEED(args->m >= 0 && args->d >= 0, "swiglu_grad");
-    rlf_swiglu_grad_args a = *args;
+    NEED(args->m >= 0 && args->d >= 0, "glu_grad");
+    rlf_glu_grad_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.lddy = or_dense(a.lddy, a.d);
     a.lddx = or_dense(a.lddx, a.d);
     rlf_cpu_share(queue, a.m, 8, 30.0 * (double)a.m * (double)a.d,
-                  swiglu_grad_rows, &a);
+                  glu_grad_rows, &a);
     return RLF_OK;
 }
 

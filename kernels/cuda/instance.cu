@@ -42,7 +42,7 @@ constexpr rlf_kernels TYPED(rows) = [] {
     if constexpr (EITHER(false, true)) {
         t.product_pack = CUDA(mma_pack);
         t.product = CUDA(mma_product);
-        t.product_swiglu = CUDA(mma_product_swiglu);
+        t.product_glu = CUDA(mma_product_glu);
         t.product_grad = CUDA(mma_product_grad);
         t.rmsnorm_grad = CUDA(rmsnorm_grad_tiles);
         t.attention = CUDA(mma_attention);

@@ -252,7 +252,7 @@ product_of(const rlf_product_args *a)
 }
 
 /* With few rows a product waits for its weights, and its results are in
- * registers: swiglu costs nothing there. With many it is arithmetic that
+ * registers: glu costs nothing there. With many it is arithmetic that
  * nothing else goes on beside. */
 static constexpr int64_t FEW = 64;
 
@@ -267,10 +267,10 @@ choose_gated(rlf_queue *queue, const matmul &p, rlf_err *err)
 }
 
 rlf_status
-CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
+CUDA(mma_product_glu)(rlf_queue *queue, const rlf_product_glu_args *a,
                          rlf_err *err)
 {
-    NEED(a->m >= 0 && a->d >= 0 && a->k >= 0, "product_swiglu");
+    NEED(a->m >= 0 && a->d >= 0 && a->k >= 0, "product_glu");
     if (a->m == 0 || a->d == 0)
         return RLF_OK;
     rlf_product_args both = rlf_gates_of(a);
@@ -278,7 +278,7 @@ CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
     both.ldc = or_dense(a->ldy, a->d);
     matmul p = product_of(&both);
     if (a->keep || p.m > FEW || !p.a_whole || a->act != RLF_ACT_SILU)
-        return TYPED(product_swiglu)(queue, a, err);
+        return TYPED(product_glu)(queue, a, err);
     cut(&p);
     bool by_groups;
     RLF_TRY(CUDA(group_tiles)(queue, &by_groups, err));

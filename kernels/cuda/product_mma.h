@@ -12,9 +12,9 @@ rlf_status CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
                           rlf_err *err);
 rlf_status CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *args,
                              rlf_err *err);
-rlf_status CUDA(mma_product_swiglu)(rlf_queue *queue,
-                                    const rlf_product_swiglu_args *args,
-                                    rlf_err *err);
+rlf_status CUDA(mma_product_glu)(rlf_queue *queue,
+                                 const rlf_product_glu_args *args,
+                                 rlf_err *err);
 /* Are logits of such activations measured by their product on this GPU? Errors
  * are those of group_tiles() (algorithms.h). */
 rlf_status CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx,

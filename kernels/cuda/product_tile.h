@@ -480,7 +480,7 @@ put_tile(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
     }
 }
 
-/* One of a gated tile: rounded as what a product gives, and then swiglu's. */
+/* One of a gated tile: rounded as what a product gives, and then glu's. */
 static __device__ __forceinline__ float
 gated(const matmul &p, int64_t at, float gate, float up)
 {

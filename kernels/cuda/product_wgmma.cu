@@ -86,7 +86,7 @@ CUDA(group_product)(rlf_queue *queue, const matmul &p, rlf_err *err)
     return launch<middle>(queue, p, err);
 }
 
-/* Of few rows: swiglu with the product. */
+/* Of few rows: glu with the product. */
 rlf_status
 CUDA(group_gated)(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
@@ -191,7 +191,7 @@ is_right(const probe *p)
 static rlf_status
 probe_gates(rlf_queue *queue, matmul q, probe *d, rlf_err *err)
 {
-    rlf_swiglu_args swiglu = {.m = M,
+    rlf_glu_args gate = {.m = M,
                               .d = N / 2,
                               .gate = (rlf_real *)d->both[0],
                               .up = (rlf_real *)d->both[0] + N / 2,
@@ -200,7 +200,7 @@ probe_gates(rlf_queue *queue, matmul q, probe *d, rlf_err *err)
     q.out = RESULT_REAL;
     q.c = d->both;
     RLF_TRY(launch<small>(queue, q, err));
-    RLF_TRY(TYPED(swiglu)(queue, &swiglu, err));
+    RLF_TRY(TYPED(glu)(queue, &gate, err));
     q.ldc = N / 2;
     q.c = d->gated[1];
     RLF_TRY((launch<small, gated_source>(queue, q, err)));

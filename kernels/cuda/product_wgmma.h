@@ -10,7 +10,7 @@ extern "C" {
 
 /* p: neither operand turned; its parts are cut. */
 rlf_status CUDA(group_product)(rlf_queue *queue, const matmul &p, rlf_err *err);
-/* Up to 64 rows; columns are gates beside ups, c is what swiglu makes of them.
+/* Up to 64 rows; columns are gates beside ups, c is what glu makes of them.
  * Loads of 16 bytes are aligned. */
 rlf_status CUDA(group_gated)(rlf_queue *queue, const matmul &p, rlf_err *err);
 /* The same as CUDA(group_product) with p.measured; loads of 16 bytes are

@@ -308,7 +308,7 @@ TYPED(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
 
 template <int V>
 static __global__ void
-swiglu_kernel(rlf_swiglu_args a)
+glu_kernel(rlf_glu_args a)
 {
     int64_t per = a.d / V;
     EACH(i, a.m * per)
@@ -328,26 +328,26 @@ swiglu_kernel(rlf_swiglu_args a)
 }
 
 rlf_status
-TYPED(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
+TYPED(glu)(rlf_queue *queue, const rlf_glu_args *args, rlf_err *err)
 {
-    NEED(args->m >= 0 && args->d >= 0, "swiglu");
-    rlf_swiglu_args a = *args;
+    NEED(args->m >= 0 && args->d >= 0, "glu");
+    rlf_glu_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
     bool wide = is_wide(a.gate, a.ldx) && (!a.up || is_wide(a.up, a.ldx)) &&
                 is_wide(a.y, a.ldy) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
-        LAUNCH_WIDE(swiglu_kernel, wide, a.m * a.d, queue, a);
-    return CUDA(launched)("swiglu", err);
+        LAUNCH_WIDE(glu_kernel, wide, a.m * a.d, queue, a);
+    return CUDA(launched)("glu", err);
 }
 
 rlf_status
-TYPED(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
+TYPED(product_glu)(rlf_queue *queue, const rlf_product_glu_args *args,
                       rlf_err *err)
 {
-    const rlf_product_swiglu_args &a = *args;
+    const rlf_product_glu_args &a = *args;
     rlf_product_args product = rlf_gates_of(args);
-    rlf_swiglu_args swiglu = {.m = a.m,
+    rlf_glu_args gate = {.m = a.m,
                               .d = a.d,
                               .gate = a.c,
                               .up = a.c + a.d,
@@ -356,12 +356,12 @@ TYPED(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
                               .y = a.y,
                               .ldy = a.ldy};
     RLF_TRY(TYPED(rows).product(queue, &product, err));
-    return TYPED(rows).swiglu(queue, &swiglu, err);
+    return TYPED(rows).glu(queue, &gate, err);
 }
 
 template <int V>
 static __global__ void
-swiglu_grad_kernel(rlf_swiglu_grad_args a)
+glu_grad_kernel(rlf_glu_grad_args a)
 {
     int64_t per = a.d / V;
     EACH(i, a.m * per)
@@ -387,11 +387,11 @@ swiglu_grad_kernel(rlf_swiglu_grad_args a)
 }
 
 rlf_status
-TYPED(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
+TYPED(glu_grad)(rlf_queue *queue, const rlf_glu_grad_args *args,
                    rlf_err *err)
 {
-    NEED(args->m >= 0 && args->d >= 0, "swiglu_grad");
-    rlf_swiglu_grad_args a = *args;
+    NEED(args->m >= 0 && args->d >= 0, "glu_grad");
+    rlf_glu_grad_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.lddy = or_dense(a.lddy, a.d);
     a.lddx = or_dense(a.lddx, a.d);
@@ -400,8 +400,8 @@ TYPED(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
     if (a.up)
         wide = wide && is_wide(a.up, a.ldx) && is_wide(a.dup, a.lddx);
     if (a.m * a.d > 0)
-        LAUNCH_WIDE(swiglu_grad_kernel, wide, a.m * a.d, queue, a);
-    return CUDA(launched)("swiglu_grad", err);
+        LAUNCH_WIDE(glu_grad_kernel, wide, a.m * a.d, queue, a);
+    return CUDA(launched)("glu_grad", err);
 }
 
 /* ---- element by element ------------------------------------------------ */

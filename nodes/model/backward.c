@@ -317,16 +317,16 @@ glu_back(rlf_compiler *c, int r)
         rlf_gradients_read(c, row->in[i]);
         rlf_gradients_put(c, row->in[i], rlf_gradients_own(c, row->in[i]));
     }
-    rlf_emit(c, RLF_OP_swiglu_grad, rlf_count_of(c, row->out[0]))->swiglu_grad =
-        (rlf_swiglu_grad_args){.d = rlf_width_of(c, row->out[0]),
-                               .gate = rlf_at(gate),
-                               .up = rlf_at(up),
-                               .ldx = gate.ld,
-                               .act = row->act,
-                               RLF_OPERAND(dy, dy),
-                               .dgate = rlf_at(gate),
-                               .dup = rlf_at(up),
-                               .lddx = gate.ld};
+    rlf_emit(c, RLF_OP_glu_grad, rlf_count_of(c, row->out[0]))->glu_grad =
+        (rlf_glu_grad_args){.d = rlf_width_of(c, row->out[0]),
+                            .gate = rlf_at(gate),
+                            .up = rlf_at(up),
+                            .ldx = gate.ld,
+                            .act = row->act,
+                            RLF_OPERAND(dy, dy),
+                            .dgate = rlf_at(gate),
+                            .dup = rlf_at(up),
+                            .lddx = gate.ld};
     rlf_gradients_leave(c, row->out[0]);
 }
 

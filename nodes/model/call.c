@@ -15,9 +15,9 @@ enum { MOST_PLACES = 10 };
 static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
     [RLF_OP_product] = {AT(product, x), AT(product, packed), AT(product, bias),
                         AT(product, c)},
-    [RLF_OP_product_swiglu] = {AT(product_swiglu, x), AT(product_swiglu, packed),
-                               AT(product_swiglu, bias), AT(product_swiglu, c),
-                               AT(product_swiglu, y)},
+    [RLF_OP_product_glu] = {AT(product_glu, x), AT(product_glu, packed),
+                               AT(product_glu, bias), AT(product_glu, c),
+                               AT(product_glu, y)},
     [RLF_OP_product_grad] = {AT(product_grad, dy), AT(product_grad, x),
                              AT(product_grad, dw)},
     [RLF_OP_bias_grad] = {AT(bias_grad, dy), AT(bias_grad, db)},
@@ -46,10 +46,10 @@ static const uint8_t places[RLF_N_OPS][MOST_PLACES + 1] = {
                                AT(layernorm_grad, dbias)},
     [RLF_OP_rope] = {AT(rope, positions), AT(rope, cos), AT(rope, sin),
                      AT(rope, x), AT(rope, y)},
-    [RLF_OP_swiglu] = {AT(swiglu, gate), AT(swiglu, up), AT(swiglu, y)},
-    [RLF_OP_swiglu_grad] = {AT(swiglu_grad, gate), AT(swiglu_grad, up),
-                            AT(swiglu_grad, dy), AT(swiglu_grad, dgate),
-                            AT(swiglu_grad, dup)},
+    [RLF_OP_glu] = {AT(glu, gate), AT(glu, up), AT(glu, y)},
+    [RLF_OP_glu_grad] = {AT(glu_grad, gate), AT(glu_grad, up),
+                            AT(glu_grad, dy), AT(glu_grad, dgate),
+                            AT(glu_grad, dup)},
     [RLF_OP_add] = {AT(add, a), AT(add, b), AT(add, c)},
     [RLF_OP_clip] = {AT(clip, x), AT(clip, by), AT(clip, y)},
     [RLF_OP_dropout] = {AT(dropout, keys), AT(dropout, index), AT(dropout, x),
@@ -229,8 +229,8 @@ set_rest(const run *r, const rlf_kernel_call *from, rlf_kernel_call *c)
         if (c->prefetch)
             c->product.prefetch = prefetched_pages(r, c->layer);
         break;
-    case RLF_OP_product_swiglu:
-        c->product_swiglu.bf16 = is_bf16(r, from->product_swiglu.packed);
+    case RLF_OP_product_glu:
+        c->product_glu.bf16 = is_bf16(r, from->product_glu.packed);
         break;
     case RLF_OP_rope:
         c->rope.n_positions = r->model->positions;

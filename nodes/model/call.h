@@ -65,10 +65,10 @@ typedef enum rlf_count {
 /* The operations that passes are made of, without heads. */
 // clang-format off
 #define RLF_CALL_OPS(X)                                                  \
-    X(product) X(product_swiglu) X(product_grad) X(bias_grad)            \
+    X(product) X(product_glu) X(product_grad) X(bias_grad)            \
     X(embed) X(embed_grad) X(rows_gather) X(rows_scatter)                \
     X(rmsnorm) X(rmsnorm_grad) X(norm_sums)                              \
-    X(layernorm) X(layernorm_grad) X(rope) X(swiglu) X(swiglu_grad)      \
+    X(layernorm) X(layernorm_grad) X(rope) X(glu) X(glu_grad)      \
     X(add) X(clip) X(dropout)                                            \
     X(kv_write) X(attention) X(attention_paged) X(attention_grad)
 // clang-format on

@@ -224,23 +224,22 @@ norm(rlf_compiler *c, int r)
 
 /* Gates multiplied and taken: the same bits in one call. */
 static void
-product_swiglu(rlf_compiler *c, int r)
+product_glu(rlf_compiler *c, int r)
 {
     const rlf_model_row *row = rlf_row_at(c, r);
     const rlf_row_slots *w = &c->table->rows[r];
     rlf_value_place x = c->value[row->in[0]], gates = c->value[row->out[0]],
                     y = c->value[row[1].out[0]];
-    rlf_emit(c, RLF_OP_product_swiglu, rlf_count_of(c, row->out[0]))
-        ->product_swiglu = (rlf_product_swiglu_args){
-        .d = rlf_width_of(c, row->out[0]),
-        .k = rlf_width_of(c, row->in[0]),
-        RLF_OPERAND(x, x),
-        .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
-        .bias = rlf_weight_at(w->vector[0]),
-        .act = row[1].act,
-        .c = rlf_at(gates),
-        .keep = c->options->train,
-        RLF_OPERAND(y, y)};
+    rlf_emit(c, RLF_OP_product_glu, rlf_count_of(c, row->out[0]))->product_glu =
+        (rlf_product_glu_args){.d = rlf_width_of(c, row->out[0]),
+                               .k = rlf_width_of(c, row->in[0]),
+                               RLF_OPERAND(x, x),
+                               .packed = rlf_packed_at(w, RLF_PRODUCT_FORWARD),
+                               .bias = rlf_weight_at(w->vector[0]),
+                               .act = row[1].act,
+                               .c = rlf_at(gates),
+                               .keep = c->options->train,
+                               RLF_OPERAND(y, y)};
 }
 
 /* From a width that is cut it is a sum over shards, in all places: what it
@@ -357,13 +356,13 @@ glu(rlf_compiler *c, int r)
     rlf_value_place gate = c->value[row->in[0]], y = c->value[row->out[0]],
                     up = row->n_in > 1 ? c->value[row->in[1]]
                                        : (rlf_value_place){0};
-    rlf_emit(c, RLF_OP_swiglu, rlf_count_of(c, row->out[0]))->swiglu =
-        (rlf_swiglu_args){.d = rlf_width_of(c, row->out[0]),
-                          .gate = rlf_at(gate),
-                          .up = rlf_at(up),
-                          .ldx = gate.ld,
-                          .act = row->act,
-                          RLF_OPERAND(y, y)};
+    rlf_emit(c, RLF_OP_glu, rlf_count_of(c, row->out[0]))->glu =
+        (rlf_glu_args){.d = rlf_width_of(c, row->out[0]),
+                       .gate = rlf_at(gate),
+                       .up = rlf_at(up),
+                       .ldx = gate.ld,
+                       .act = row->act,
+                       RLF_OPERAND(y, y)};
 }
 
 static void
@@ -459,7 +458,7 @@ static const struct {
     int (*fits)(const rlf_compiler *c, int r); /* how many rows; 0: not */
     void (*forward)(rlf_compiler *c, int r);
 } rewrites[] = {
-    {gates_together, product_swiglu},
+    {gates_together, product_glu},
     {heads_together, attend_paged},
 };
 

@@ -71,7 +71,7 @@ add_attention_grad(rlf_rates *r, const rlf_attention_grad_args *a)
 }
 
 static void
-add_product_swiglu(rlf_rates *r, rlf_base m, const rlf_product_swiglu_args *a)
+add_product_glu(rlf_rates *r, rlf_base m, const rlf_product_glu_args *a)
 {
     double d = (double)a->d, k = (double)a->k;
     add(r, m, 4 * d * k + 8 * d, k, (a->keep ? 3 : 1) * d);
@@ -106,8 +106,8 @@ static const struct {
     [RLF_OP_rope] = {3, 1, 1},
     [RLF_OP_layernorm] = {8, 1, 1},
     [RLF_OP_layernorm_grad] = {18, 3, 1},
-    [RLF_OP_swiglu] = {8, 2, 1},
-    [RLF_OP_swiglu_grad] = {14, 3, 2},
+    [RLF_OP_glu] = {8, 2, 1},
+    [RLF_OP_glu_grad] = {14, 3, 2},
     [RLF_OP_add] = {1, 2, 1},
     [RLF_OP_clip] = {2, 2, 1},
     [RLF_OP_dropout] = {1, 2, 1},
@@ -141,10 +141,10 @@ numbers(const rlf_kernel_call *c)
         return c->norm_sums.d;
     case RLF_OP_rope:
         return c->rope.heads * c->rope.d;
-    case RLF_OP_swiglu:
-        return c->swiglu.d;
-    case RLF_OP_swiglu_grad:
-        return c->swiglu_grad.d;
+    case RLF_OP_glu:
+        return c->glu.d;
+    case RLF_OP_glu_grad:
+        return c->glu_grad.d;
     case RLF_OP_clip:
         return c->clip.d;
     case RLF_OP_dropout:
@@ -178,8 +178,8 @@ rlf_rates_add(rlf_rates *r, const rlf_kernel_call *c)
     case RLF_OP_product:
         add_product(r, m, (double)c->product.n, (double)c->product.k);
         break;
-    case RLF_OP_product_swiglu:
-        add_product_swiglu(r, m, &c->product_swiglu);
+    case RLF_OP_product_glu:
+        add_product_glu(r, m, &c->product_glu);
         break;
     case RLF_OP_product_grad:
         add_product_grad(r, m, (double)c->product_grad.n,

@@ -184,7 +184,7 @@ try_product(job *j, const char *on)
            j->s.what, j->f32 ? ", f32" : "");
 }
 
-/* Swiglu with a product whose c nobody asks for has the bits of the two by
+/* GLU with a product whose c nobody asks for has the bits of the two by
  * themselves; s.n are gates and ups. */
 static void
 try_gated(job *j, const char *on)
@@ -197,21 +197,21 @@ try_gated(job *j, const char *on)
     float *bias = s->k % 3 ? j->bias : NULL;
     CALL(&j->e, product, .m = m, .n = s->n, .k = s->k, .x = j->x, .ldx = s->ldx,
          .packed = j->packed, .bias = bias, .c = c);
-    CALL(&j->e, swiglu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = s->n,
+    CALL(&j->e, glu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = s->n,
          .y = y, .ldy = ld);
-    CALL(&j->e, product_swiglu, .m = m, .d = d, .k = s->k, .x = j->x,
+    CALL(&j->e, product_glu, .m = m, .d = d, .k = s->k, .x = j->x,
          .ldx = s->ldx, .packed = j->packed, .bias = bias, .y = z, .ldy = ld);
     wait(j);
     out(&j->e, z, m * ld, 2);
     same(&j->e, z, y, m * ld, 2, "all rows");
     for (int64_t r = 0; r < m; r += s->n > 1000 ? 19 : 7) {
-        CALL(&j->e, product_swiglu, .m = 1, .d = d, .k = s->k,
+        CALL(&j->e, product_glu, .m = 1, .d = d, .k = s->k,
              .x = j->x + r * s->ldx, .ldx = s->ldx, .packed = j->packed,
              .bias = bias, .y = one);
         wait(j);
         same(&j->e, one, y + r * ld, d, 2, "a row alone");
     }
-    ok(!j->e.why[0], "%s: %s: swiglu with its product", on, s->what);
+    ok(!j->e.why[0], "%s: %s: glu with its product", on, s->what);
 }
 
 /* dw += dy^T x. */

@@ -112,19 +112,19 @@ gated_products(env *e, rlf_act act)
         void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
         CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
              .bias = bias, .c = c);
-        CALL(e, swiglu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = n,
+        CALL(e, glu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = n,
              .act = act, .y = y, .ldy = ldy);
         out_f32(e, y, m * ldy);
         for (int keep = 0; keep < 2; keep++) {
             memset(z, 0xff, (size_t)(m * ldy) * sizeof *z);
-            CALL(e, product_swiglu, .m = m, .d = d, .k = k, .x = x,
+            CALL(e, product_glu, .m = m, .d = d, .k = k, .x = x,
                  .packed = packed, .bias = bias, .act = act, .c = kept,
                  .keep = keep, .y = z, .ldy = ldy);
             same(e, z, y, m * ldy, 4, keep ? "y, c kept" : "y");
         }
         same(e, kept, c, m * n, 4, "c");
         for (int64_t i = 0; e->check && i < m; i += row_stride()) {
-            CALL(e, product_swiglu, .m = 1, .d = d, .k = k, .x = x + i * k,
+            CALL(e, product_glu, .m = 1, .d = d, .k = k, .x = x + i * k,
                  .packed = packed, .bias = bias, .act = act, .c = kept, .y = z);
             same(e, z, y + i * ldy, d, 4, "a row alone");
         }
@@ -134,7 +134,7 @@ gated_products(env *e, rlf_act act)
 }
 
 static void
-test_product_swiglu(env *e)
+test_product_glu(env *e)
 {
     gated_products(e, RLF_ACT_SILU);
 }
@@ -389,7 +389,7 @@ static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
     {"product_geglu", test_product_geglu},
-    {"product_swiglu", test_product_swiglu},
+    {"product_swiglu", test_product_glu},
     {"product_pieces", test_product_pieces},
     {"product_soon", test_product_prefetch},
     {"product_shards", test_product_shards},

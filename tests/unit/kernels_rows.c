@@ -624,7 +624,7 @@ silu_up(double g, double u)
 }
 
 static void
-test_swiglu(env *e)
+test_glu(env *e)
 {
     EACH_SHAPE
     {
@@ -633,9 +633,8 @@ test_swiglu(env *e)
               *dy = values(e, n, 1);
         float *dx = blank(e, m * ld);
         x[0] = -200; /* e^200 is infinite in f32 */
-        CALL(e, swiglu, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld,
-             .y = y);
-        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld,
+        CALL(e, glu, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld, .y = y);
+        CALL(e, glu_grad, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld,
              .dy = dy, .dgate = dx, .dup = dx + d, .lddx = ld);
         out_f32(e, y, n);
         out_f32(e, dx, m * ld);
@@ -688,9 +687,9 @@ test_activations(env *e)
         const float *up = gated ? x + d : NULL;
         float *dup = gated ? dx + d : NULL;
         x[0] = -200, x[1] = 200, x[2] = -0.0f;
-        CALL(e, swiglu, .m = m, .d = d, .gate = x, .up = up, .ldx = ld,
-             .act = act, .y = y);
-        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .up = up, .ldx = ld,
+        CALL(e, glu, .m = m, .d = d, .gate = x, .up = up, .ldx = ld, .act = act,
+             .y = y);
+        CALL(e, glu_grad, .m = m, .d = d, .gate = x, .up = up, .ldx = ld,
              .act = act, .dy = dy, .dgate = dx, .dup = dup, .lddx = ld);
         out_f32(e, y, n);
         out_f32(e, dx, m * ld);
@@ -710,10 +709,10 @@ test_activations(env *e)
         if (gated)
             continue;
         float *in_place = copy_of(e, x, n), *slope = copy_of(e, dy, n);
-        CALL(e, swiglu, .m = m, .d = d, .gate = in_place, .act = act,
+        CALL(e, glu, .m = m, .d = d, .gate = in_place, .act = act,
              .y = in_place);
         same(e, in_place, y, n, 4, "in place");
-        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .act = act, .dy = slope,
+        CALL(e, glu_grad, .m = m, .d = d, .gate = x, .act = act, .dy = slope,
              .dgate = slope);
         same(e, slope, dx, n, 4, "gradient in place");
     }
@@ -1032,7 +1031,7 @@ static const op_case cases[] = {
     {"clip", test_clip},
     {"dropout", test_dropout},
     {"dropout_mean", test_dropout_mean},
-    {"swiglu", test_swiglu},
+    {"swiglu", test_glu},
     {"flat", test_flat},
     {"cast", test_cast},
     {"adamw", test_adamw},

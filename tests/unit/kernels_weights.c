@@ -78,7 +78,7 @@ both_products(env *e, const int64_t *shape, rlf_product_form form, int of,
              .packed = packed, .form = form, .bf16 = i && bf16, .c = c[i],
              .add = true);
         if (gated)
-            CALL(e, product_swiglu, .m = m, .d = n / 2, .k = k, .x = x,
+            CALL(e, product_glu, .m = m, .d = n / 2, .k = k, .x = x,
                  .ldx = k + 1, .packed = packed, .bf16 = i && bf16,
                  .bias = bias, .c = c[i], .keep = true, .y = y[i]);
     }

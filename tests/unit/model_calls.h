@@ -327,9 +327,9 @@ RECORD(product)
     return end_call();
 }
 
-RECORD(product_swiglu)
+RECORD(product_glu)
 {
-    BEGIN(product_swiglu);
+    BEGIN(product_glu);
     NUMBER(m), NUMBER(d), NUMBER(k), NUMBER(act);
     INPUT(x, a->m, a->k, a->ldx);
     say_matrix(a->packed, RLF_PRODUCT_FORWARD);
@@ -487,9 +487,9 @@ RECORD(rope)
     return end_call();
 }
 
-RECORD(swiglu)
+RECORD(glu)
 {
-    BEGIN(swiglu);
+    BEGIN(glu);
     NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
     INPUT(up, a->m, a->d, a->ldx);
@@ -497,9 +497,9 @@ RECORD(swiglu)
     return end_call();
 }
 
-RECORD(swiglu_grad)
+RECORD(glu_grad)
 {
-    BEGIN(swiglu_grad);
+    BEGIN(glu_grad);
     NUMBER(m), NUMBER(d), NUMBER(act);
     INPUT(gate, a->m, a->d, a->ldx);
     INPUT(up, a->m, a->d, a->ldx);
@@ -791,7 +791,7 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     *kernels = *t->kernels;
     kernels->product_pack = record_product_pack;
     kernels->product = record_product;
-    kernels->product_swiglu = record_product_swiglu;
+    kernels->product_glu = record_product_glu;
     kernels->product_grad = record_product_grad;
     kernels->bias_grad = record_bias_grad;
     kernels->embed = record_embed;
@@ -805,8 +805,8 @@ record(test_machine *t, calls *c, rlf_device_ops *ops, rlf_kernels *kernels)
     kernels->rope = record_rope;
     kernels->layernorm = record_layernorm;
     kernels->layernorm_grad = record_layernorm_grad;
-    kernels->swiglu = record_swiglu;
-    kernels->swiglu_grad = record_swiglu_grad;
+    kernels->glu = record_glu;
+    kernels->glu_grad = record_glu_grad;
     kernels->add = record_add;
     kernels->clip = record_clip;
     kernels->dropout = record_dropout;
