@@ -2,9 +2,8 @@
  *
  * Operations are the runs of calls and the moves of weights before them, in the
  * order of the program; operation i is call i's run, MOST + i its move. */
-#include "engine/search/estimate.h"
+#include "engine/search/estimate_state.h"
 
-#include "engine/search/gather.h"
 #include "engine/search/placed.h"
 #include "engine/search/reading.h"
 
@@ -12,147 +11,16 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    MOST = RLF_SEARCH_CALLS,
-    OPS = 2 * MOST,
-    STEPS = 64, /* after which the period is taken as it is */
-    AGES = 16,  /* steps that are remembered; a power of two */
-    SUMS = RLF_SEARCH_SUMS,
-    CACHE = 1 << 16, /* moves that are kept, at most */
-    SMALL = 1 << 10, /* and at least */
-    PARTS = RLF_CHOICE_PARTS,
-};
-
-/* A move of weights that was computed once. */
-typedef struct cached_move {
-    const rlf_choice *from, *to;
-    bool at_once;
-    double seconds;
-} cached_move;
-
-struct rlf_estimator {
-    const rlf_problem *problem;
-    cached_move *cache;
-    size_t room; /* of it; a power of two */
-    int oldest;  /* the most steps that a call is made ahead */
-    /* Of the placement at hand. */
-    const rlf_choice *at[MOST]; /* NULL: not known */
-    bool known;                 /* all of them are */
-    double seconds[OPS];        /* 0: there is no such move */
-    uint64_t meets[OPS];        /* operations that share a rank with it */
-    uint64_t follows[MOST];     /* calls that make what it reads as it comes */
-    double beside[MOST];        /* the part of its replicas that do so, */
-    double late[MOST];          /* and once samples are gathered */
-    rlf_gather gather[MOST];    /* of generations; `on` 0: they are not */
-    /* Generations that a reading shares ranks with, which make samples ahead:
-     * as long as they are at work only replicas that make none read; the part
-     * of its replicas that do so. */
-    uint64_t apart[MOST];
-    double aside[MOST];
-    uint64_t within[MOST]; /* those of which all replicas make samples */
-    /* Of sums of models, with the moves of their terms. */
-    double sum_seconds[SUMS];
-    uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
-};
-
-/* A search of a small problem looks at few placements, and clearing what it
- * does not need takes longer than them. */
-static size_t
-room_for(const rlf_problem *problem)
-{
-    size_t n = 0, room = SMALL;
-    for (int i = 0; i < problem->n_calls; i++)
-        n += (size_t)problem->calls[i].n_choices;
-    while (room < CACHE && room < 8 * n)
-        room *= 2;
-    return room;
-}
-
 rlf_estimator *
 rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
 {
     rlf_estimator *e = RLF_NEW(arena, rlf_estimator);
     e->problem = problem;
-    e->room = room_for(problem);
-    if (problem->move)
-        e->cache = RLF_NEW_ARRAY(arena, cached_move, e->room);
+    rlf_estimate_moves_begin(e, arena);
     for (int i = 0; i < problem->n_calls; i++)
         if (problem->calls[i].ahead > e->oldest)
             e->oldest = problem->calls[i].ahead;
     return e;
-}
-
-static double
-move_seconds(rlf_estimator *e, const rlf_problem_move *move)
-{
-    const rlf_choice *from = move->from, *to = move->to;
-    uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
-    mixed *= 0xbf58476d1ce4e5b9u;
-    cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
-    if (c->from != from || c->to != to || c->at_once != move->at_once)
-        *c = (cached_move){from, to, move->at_once,
-                           e->problem->move(e->problem->arg, move)};
-    return c->seconds;
-}
-
-/* The weights that call i reads are made elsewhere, or cut in another way, and
- * no call before it has had them brought to where it reads them. */
-static bool
-moves(const rlf_estimator *e, int i)
-{
-    const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
-    if (call->source < 0 || !e->at[i] || !e->at[call->source] ||
-        !e->problem->move || e->at[i]->copy == e->at[call->source]->copy)
-        return false;
-    for (int k = 0; k < i; k++)
-        if (e->at[k] && calls[k].source == call->source &&
-            calls[k].age == call->age && e->at[k]->copy == e->at[i]->copy)
-            return false;
-    return true;
-}
-
-static void
-meet(rlf_estimator *e, int a, int b)
-{
-    e->meets[a] |= 1ull << b;
-    e->meets[b] |= 1ull << a;
-}
-
-/* Do the weights of call i wait beside it, as they are of a later step? Where
- * steps are made further ahead, and all calls ahead of the model are on other
- * ranks than its update. */
-static bool
-waits(const rlf_estimator *e, int i)
-{
-    const rlf_problem_call *calls = e->problem->calls;
-    bool all = e->oldest > 1 && calls[i].ahead;
-    for (int k = 0; k < e->problem->n_calls && all; k++)
-        if (calls[k].ahead && calls[k].model == calls[i].model)
-            all =
-                e->at[k] && !rlf_choices_meet(e->at[k], e->at[calls[i].source]);
-    return all;
-}
-
-/* Adds the move before call i: calls that share a rank with it or its source
- * share one with the move. */
-static void
-add_move(rlf_estimator *e, int i)
-{
-    int n = e->problem->n_calls, source = e->problem->calls[i].source;
-    uint64_t calls = (1ull << MOST) - 1;
-    uint64_t with = (e->meets[i] | e->meets[source]) & calls;
-    const rlf_problem_move move = {.source = source,
-                                   .from = e->at[source],
-                                   .to = e->at[i],
-                                   .at_once = waits(e, i)};
-    e->seconds[MOST + i] = move_seconds(e, &move);
-    for (int k = 0; k < n; k++) {
-        if (with >> k & 1)
-            meet(e, MOST + i, k);
-        bool other = k <= i && e->seconds[MOST + k] > 0;
-        if (other && (with >> k & 1 || with >> e->problem->calls[k].source & 1))
-            meet(e, MOST + i, MOST + k);
-    }
 }
 
 /* A run has one generation at work at a time, on whatever ranks: they wait for
@@ -165,7 +33,7 @@ add_generations(rlf_estimator *e)
         for (int k = 0; k < i; k++)
             if (p->calls[i].kind == RLF_STAGE_GENERATE &&
                 p->calls[k].kind == RLF_STAGE_GENERATE)
-                meet(e, i, k);
+                rlf_estimate_meet(e, i, k);
 }
 
 /* The calls up to i that share a rank with it: `first` and `end` are where each
@@ -249,32 +117,6 @@ add_apart(rlf_estimator *e)
     }
 }
 
-/* Terms of other models go to where the sum is made, one after another. As long
- * as it is not known where that is it takes no time. */
-static void
-look_at_sum(rlf_estimator *e, int j)
-{
-    const rlf_problem *p = e->problem;
-    const rlf_model_sum *sum = &p->model_sums[j];
-    const rlf_choice *at = e->at[sum->at];
-    uint64_t with = e->meets[sum->at];
-    double seconds = at ? at->model_sum : 0;
-    for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
-        int k = __builtin_ctzll(of);
-        const rlf_problem_move move = {
-            .source = k, .from = e->at[k], .to = at, .at_once = true};
-        double one = e->at[k] ? move_seconds(e, &move) : 0;
-        seconds += one;
-        with |= one > 0 ? e->meets[k] : 0;
-    }
-    e->sum_seconds[j] = sum->share * seconds;
-    e->sum_meets[j] = with;
-    for (int k = 0; k < p->n_calls; k++)
-        if (e->seconds[MOST + k] > 0 &&
-            (with >> k & 1 || with >> p->calls[k].source & 1))
-            e->sum_meets[j] |= 1ull << (MOST + k);
-}
-
 static void look_at_pages(rlf_estimator *e, const int *choice);
 
 /* Looks at a placement: who shares ranks with whom, which weights move, and how
@@ -302,17 +144,18 @@ look(rlf_estimator *e, const int *choice)
     }
     look_at_pages(e, choice);
     look_at_gathers(e);
-    for (int i = 0; i < n; i++)
-        if (moves(e, i))
-            add_move(e, i);
-    for (int j = 0; j < p->n_model_sums; j++)
-        look_at_sum(e, j);
+    rlf_estimate_moves_look(e);
     add_follows(e);
     add_apart(e);
     add_generations(e);
 }
 
 /* ---- the period ---- */
+
+enum {
+    STEPS = 64, /* after which the period is taken as it is */
+    AGES = 16,  /* steps that are remembered; a power of two */
+};
 
 typedef struct timeline {
     double end[OPS];    /* of the last run of each operation */

@@ -1,0 +1,130 @@
+/* Moves of weights, and sums of models, in an estimate: see estimate.h. */
+#include "engine/search/estimate_state.h"
+
+enum {
+    CACHE = 1 << 16, /* moves that are kept, at most */
+    SMALL = 1 << 10, /* and at least */
+};
+
+/* A search of a small problem looks at few placements, and clearing what it
+ * does not need takes longer than them. */
+static size_t
+room_for(const rlf_problem *problem)
+{
+    size_t n = 0, room = SMALL;
+    for (int i = 0; i < problem->n_calls; i++)
+        n += (size_t)problem->calls[i].n_choices;
+    while (room < CACHE && room < 8 * n)
+        room *= 2;
+    return room;
+}
+
+void
+rlf_estimate_moves_begin(rlf_estimator *e, rlf_arena *arena)
+{
+    e->room = room_for(e->problem);
+    if (e->problem->move)
+        e->cache = RLF_NEW_ARRAY(arena, cached_move, e->room);
+}
+
+static double
+move_seconds(rlf_estimator *e, const rlf_problem_move *move)
+{
+    const rlf_choice *from = move->from, *to = move->to;
+    uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
+    mixed *= 0xbf58476d1ce4e5b9u;
+    cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
+    if (c->from != from || c->to != to || c->at_once != move->at_once)
+        *c = (cached_move){from, to, move->at_once,
+                           e->problem->move(e->problem->arg, move)};
+    return c->seconds;
+}
+
+/* The weights that call i reads are made elsewhere, or cut in another way, and
+ * no call before it has had them brought to where it reads them. */
+static bool
+moves(const rlf_estimator *e, int i)
+{
+    const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
+    if (call->source < 0 || !e->at[i] || !e->at[call->source] ||
+        !e->problem->move || e->at[i]->copy == e->at[call->source]->copy)
+        return false;
+    for (int k = 0; k < i; k++)
+        if (e->at[k] && calls[k].source == call->source &&
+            calls[k].age == call->age && e->at[k]->copy == e->at[i]->copy)
+            return false;
+    return true;
+}
+
+/* Do the weights of call i wait beside it, as they are of a later step? Where
+ * steps are made further ahead, and all calls ahead of the model are on other
+ * ranks than its update. */
+static bool
+waits(const rlf_estimator *e, int i)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    bool all = e->oldest > 1 && calls[i].ahead;
+    for (int k = 0; k < e->problem->n_calls && all; k++)
+        if (calls[k].ahead && calls[k].model == calls[i].model)
+            all =
+                e->at[k] && !rlf_choices_meet(e->at[k], e->at[calls[i].source]);
+    return all;
+}
+
+/* Adds the move before call i: calls that share a rank with it or its source
+ * share one with the move. */
+static void
+add_move(rlf_estimator *e, int i)
+{
+    int n = e->problem->n_calls, source = e->problem->calls[i].source;
+    uint64_t calls = (1ull << MOST) - 1;
+    uint64_t with = (e->meets[i] | e->meets[source]) & calls;
+    const rlf_problem_move move = {.source = source,
+                                   .from = e->at[source],
+                                   .to = e->at[i],
+                                   .at_once = waits(e, i)};
+    e->seconds[MOST + i] = move_seconds(e, &move);
+    for (int k = 0; k < n; k++) {
+        if (with >> k & 1)
+            rlf_estimate_meet(e, MOST + i, k);
+        bool other = k <= i && e->seconds[MOST + k] > 0;
+        if (other && (with >> k & 1 || with >> e->problem->calls[k].source & 1))
+            rlf_estimate_meet(e, MOST + i, MOST + k);
+    }
+}
+
+/* Terms of other models go to where the sum is made, one after another. As long
+ * as it is not known where that is it takes no time. */
+static void
+look_at_sum(rlf_estimator *e, int j)
+{
+    const rlf_problem *p = e->problem;
+    const rlf_model_sum *sum = &p->model_sums[j];
+    const rlf_choice *at = e->at[sum->at];
+    uint64_t with = e->meets[sum->at];
+    double seconds = at ? at->model_sum : 0;
+    for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        const rlf_problem_move move = {
+            .source = k, .from = e->at[k], .to = at, .at_once = true};
+        double one = e->at[k] ? move_seconds(e, &move) : 0;
+        seconds += one;
+        with |= one > 0 ? e->meets[k] : 0;
+    }
+    e->sum_seconds[j] = sum->share * seconds;
+    e->sum_meets[j] = with;
+    for (int k = 0; k < p->n_calls; k++)
+        if (e->seconds[MOST + k] > 0 &&
+            (with >> k & 1 || with >> p->calls[k].source & 1))
+            e->sum_meets[j] |= 1ull << (MOST + k);
+}
+
+void
+rlf_estimate_moves_look(rlf_estimator *e)
+{
+    for (int i = 0; i < e->problem->n_calls; i++)
+        if (moves(e, i))
+            add_move(e, i);
+    for (int j = 0; j < e->problem->n_model_sums; j++)
+        look_at_sum(e, j);
+}

@@ -1,0 +1,66 @@
+/* The state of an estimator, private to estimate.c and estimate_moves.c.
+ *
+ * Operations are the runs of calls and the moves of weights before them, in the
+ * order of the program; operation i is call i's run, MOST + i its move. */
+#ifndef RLF_SEARCH_ESTIMATE_STATE_H
+#define RLF_SEARCH_ESTIMATE_STATE_H
+
+#include "engine/search/estimate.h"
+#include "engine/search/gather.h"
+
+enum {
+    MOST = RLF_SEARCH_CALLS,
+    OPS = 2 * MOST,
+    SUMS = RLF_SEARCH_SUMS,
+    PARTS = RLF_CHOICE_PARTS,
+};
+
+/* A move of weights that was computed once. */
+typedef struct cached_move {
+    const rlf_choice *from, *to;
+    bool at_once;
+    double seconds;
+} cached_move;
+
+struct rlf_estimator {
+    const rlf_problem *problem;
+    cached_move *cache;
+    size_t room; /* of it; a power of two */
+    int oldest;  /* the most steps that a call is made ahead */
+    /* Of the placement at hand. */
+    const rlf_choice *at[MOST]; /* NULL: not known */
+    bool known;                 /* all of them are */
+    double seconds[OPS];        /* 0: there is no such move */
+    uint64_t meets[OPS];        /* operations that share a rank with it */
+    uint64_t follows[MOST];     /* calls that make what it reads as it comes */
+    double beside[MOST];        /* the part of its replicas that do so, */
+    double late[MOST];          /* and once samples are gathered */
+    rlf_gather gather[MOST];    /* of generations; `on` 0: they are not */
+    /* Generations that a reading shares ranks with, which make samples ahead:
+     * as long as they are at work only replicas that make none read; the part
+     * of its replicas that do so. */
+    uint64_t apart[MOST];
+    double aside[MOST];
+    uint64_t within[MOST]; /* those of which all replicas make samples */
+    /* Of sums of models, with the moves of their terms. */
+    double sum_seconds[SUMS];
+    uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
+};
+
+/* The two share a rank. */
+static inline void
+rlf_estimate_meet(rlf_estimator *e, int a, int b)
+{
+    e->meets[a] |= 1ull << b;
+    e->meets[b] |= 1ull << a;
+}
+
+/* ---- estimate_moves.c ---- */
+
+/* Makes room for moves that are remembered, in `arena`. */
+void rlf_estimate_moves_begin(rlf_estimator *e, rlf_arena *arena);
+/* The moves and the sums of models of the placement at hand, of which it is
+ * known who shares ranks with whom. */
+void rlf_estimate_moves_look(rlf_estimator *e);
+
+#endif
