@@ -5,7 +5,7 @@
 #ifndef RLF_MODEL_BUFFERS_H
 #define RLF_MODEL_BUFFERS_H
 
-#include "engine/graph/class.h"
+#include "engine/graph/resource.h"
 #include "nodes/model/kv.h"
 #include "nodes/model/pass.h"
 

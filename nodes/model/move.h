@@ -10,7 +10,7 @@
 #ifndef RLF_MODEL_MOVE_H
 #define RLF_MODEL_MOVE_H
 
-#include "engine/graph/class.h"
+#include "engine/graph/resource.h"
 #include "nodes/model/model.h"
 
 /* Bytes that a model which serves others has for it (rlf_model_options.stage).
