@@ -284,7 +284,7 @@ test_no_transport(void)
     rlf_comm_options options = {.n_ranks = 1};
     setenv("PMI_RANK", "1", 1);
     setenv("PMI_SIZE", "3", 1);
-    is_int(rlf_comm_world_new(&options, &world, &err), RLF_USER,
+    is_int(rlf_comm_world_new(&options, &world, &err), RLF_USAGE,
            "three processes without a transport");
     is_str(err.sentence,
            "the launcher started 3 processes, and this rlflow was built "
