@@ -229,6 +229,18 @@ rlf_tokenizer_check_beside(const rlf_tokenizer *t, const char *model,
                      "\"tokenizer_class\" of %s",
                      config_file);
     }
+    if (status >= 0 && t->mends &&
+        rlf_tokenizer_mends_beside(json) != t->mended) {
+        status = rlf_fail(
+            err, RLF_USER,
+            "%s/%s: \"fix_mistral_regex\" counts %s, and the model with which "
+            "it is saved has another config.json",
+            t->dir, config_file,
+            t->mended ? "here"
+                      : "only beside the config.json of a Mistral model");
+        rlf_err_hint(err, "name a copy of the tokenizer without that key, or "
+                          "with the model's config.json beside it");
+    }
     json_decref(json);
     rlf_arena_free(arena);
     return status;

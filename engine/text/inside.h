@@ -39,6 +39,8 @@ struct rlf_tokenizer {
     const struct rlf_builder *builder; /* that (class.h) */
     const char *fill; /* a text with it is written otherwise; NULL: none */
     rlf_class_words named_by;
+    bool mends;       /* it asks for the pattern of Mistral's models, */
+    bool mended;      /* and the config.json beside it is of one */
     bool plain;       /* special tokens in texts are split as any text */
     uint32_t n_words; /* tokens of the vocabulary, without added ones */
     uint32_t vocab;   /* largest id + 1 */
@@ -135,6 +137,15 @@ rlf_status rlf_tokenizer_added_file(const rlf_tokenizer *tokenizer,
  * RLF_USER: the class is known, and not one of those that are here. */
 rlf_status rlf_tokenizer_class(rlf_tokenizer *tokenizer, json_t *root,
                                json_t **config, rlf_err *err);
+/* RLF_USER: transformers reads another file than tokenizer.json. */
+rlf_status rlf_tokenizer_check_files(const rlf_tokenizer *tokenizer,
+                                     const json_t *config, rlf_err *err);
+/* Gives the parsed tokenizer.json, as its class has made it, the pattern of
+ * Mistral's models, where "fix_mistral_regex" counts. */
+rlf_status rlf_tokenizer_mend(rlf_tokenizer *tokenizer, json_t *root,
+                              const json_t *config, rlf_err *err);
+/* Does that count beside this config.json? NULL: there is none. */
+bool rlf_tokenizer_mends_beside(const json_t *model);
 /* A JSON file of the directory, or NULL if it is not there. */
 rlf_status rlf_tokenizer_beside(const rlf_tokenizer *tokenizer,
                                 const char *name, rlf_err *err, json_t **out);

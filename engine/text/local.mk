@@ -18,6 +18,7 @@ libtext_a_SOURCES = \
 	%D%/pattern.c %D%/pattern.h %D%/pattern_class.c %D%/pattern_inside.h \
 	%D%/post.c \
 	%D%/regex.c %D%/regex.h \
+	%D%/revised.c \
 	%D%/scores.c %D%/scores.h \
 	%D%/scratch.c %D%/scratch.h \
 	%D%/settings.c \

@@ -92,9 +92,11 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
         return RLF_USER;
     }
     RLF_TRY_GOTO(load_config(t, err, &config), end);
+    RLF_TRY_GOTO(rlf_tokenizer_check_files(t, config, err), end);
     RLF_TRY_GOTO(load_root(t, whole, err, &root), end);
     RLF_TRY_GOTO(rlf_tokenizer_added_file(t, root, &config, err), end);
     RLF_TRY_GOTO(rlf_tokenizer_class(t, root, &config, err), end);
+    RLF_TRY_GOTO(rlf_tokenizer_mend(t, root, config, err), end);
     RLF_TRY_GOTO(rlf_tokenizer_load(t, root, config, err), end);
 end:
     json_decref(root);

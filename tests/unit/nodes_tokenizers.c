@@ -11,6 +11,7 @@
 #include "tests/tap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static rlf_arena *arena;
 static const char *dir; /* one that a test writes its files to */
@@ -107,6 +108,13 @@ write_json(const char *name, const json_t *value)
         bail("%s cannot be written", name);
 }
 
+static void
+write_own(const char *name, json_t *value)
+{
+    write_json(name, value);
+    json_decref(value);
+}
+
 /* tokenizer.json with an edit. */
 static void
 write_root(const json_t *root, const json_t *edit)
@@ -199,6 +207,102 @@ check_directories(const char *all)
     }
 }
 
+/* "fix_mistral_regex" takes a vocabulary of more than 100,000 tokens, and a
+ * config.json of such a model. */
+static void
+check_pattern(void)
+{
+    static const struct {
+        const char *model;
+        bool fixed;
+    } cases[] = {
+        {"{}", true},
+        {"{\"model_type\": \"llama\"}", false},
+        {"{\"model_type\": \"mistral\"}", true},
+        {"{\"model_type\": \"mistral3\", \"transformers_version\": "
+         "\"4.50.0\"}",
+         true},
+        {"{\"model_type\": \"mistral\", \"transformers_version\": "
+         "\"5.0.0.dev0\"}",
+         true},
+        {"{\"model_type\": \"mistral\", \"transformers_version\": \"5.0.1\"}",
+         false},
+    };
+    rlf_err err = RLF_ERR_NONE;
+    char there[] = "/tmp/rlflow-class-XXXXXX";
+    if (!mkdtemp(there))
+        bail("no directory for the test");
+    dir = there;
+    json_t *vocab = json_object();
+    for (int i = 0; i <= 100000; i++)
+        json_object_set_new(vocab,
+                            rlf_arena_printf(arena, i < 10 ? "%d" : "-%d", i),
+                            json_integer(i));
+    json_object_set_new(vocab, "12", json_integer(100001));
+    write_own("tokenizer.json",
+              json_pack("{s{ss}s{sssosssb}}", "pre_tokenizer", "type",
+                        "Whitespace", "model", "type", "WordLevel", "vocab",
+                        vocab, "unk_token", "0", "byte_fallback", 0));
+    write_own("tokenizer_config.json",
+              json_pack("{sb}", "fix_mistral_regex", 1));
+    for (int beside = 0; beside < 2; beside++) {
+        rlf_tokenizer *t = NULL;
+        rlf_ids ids = {0};
+        if (beside)
+            write_own("config.json", json_loads(cases[2].model, 0, NULL));
+        ok(rlf_tokenizer_open(dir, &err, &t) >= 0 &&
+               rlf_tokenizer_encode(t, "12", 2, 0, &err, &ids) >= 0 &&
+               ids.count == (beside ? 2 : 1),
+           "the pattern %s", beside ? "of a Mistral model" : "of the file");
+        for (size_t i = 0; t && i < RLF_COUNT(cases); i++)
+            ok((rlf_tokenizer_check_beside(t, cases[i].model, &err) >= 0) ==
+                   (cases[i].fixed == beside),
+               "... saved beside %s", cases[i].model);
+        RLF_VEC_FREE(&ids);
+        rlf_tokenizer_close(t);
+    }
+    rlf_dir_remove(there, &err);
+}
+
+/* The reference reads another file. */
+static void
+check_versions(const json_t *root)
+{
+    static const struct {
+        const char *list, *read;
+    } cases[] = {
+        {"[\"tokenizer.json\"]", NULL},
+        {"[\"tokenizer.json\", \"tokenizer.5.25.json\"]", NULL},
+        {"[\"tokenizer.4.0.0.json\", \"tokenizer.json\"]",
+         "tokenizer.4.0.0.json"},
+        {"[\"tokenizer.5.24.0.json\", \"tokenizer.9.json\", "
+         "\"tokenizer.4.0.0.json\"]",
+         "tokenizer.5.24.0.json"},
+        {"[\"tokenizer.10.json\", \"tokenizer.4.0.0.json\"]", NULL},
+    };
+    rlf_err ignored = RLF_ERR_NONE;
+    char there[] = "/tmp/rlflow-class-XXXXXX";
+    if (!mkdtemp(there))
+        bail("no directory for the test");
+    dir = there;
+    write_root(json_object_get(json_object_get(root, "roots"), "bytes"), NULL);
+    for (size_t i = 0; i < RLF_COUNT(cases); i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_tokenizer *t = NULL;
+        write_own("tokenizer_config.json",
+                  json_pack("{so}", "fast_tokenizer_files",
+                            json_loads(cases[i].list, 0, NULL)));
+        rlf_status status = rlf_tokenizer_open(dir, &err, &t);
+        ok(cases[i].read
+               ? status == RLF_USER && strstr(err.sentence, "reads ") &&
+                     strstr(err.sentence, cases[i].read)
+               : status >= 0,
+           "a tokenizer of %s", cases[i].list);
+        rlf_tokenizer_close(t);
+    }
+    rlf_dir_remove(there, &ignored);
+}
+
 int
 main(void)
 {
@@ -219,6 +323,8 @@ main(void)
         check_directories(more);
     for (size_t i = 0; !more && i < json_array_size(rows); i++)
         check_row(root, json_array_get(rows, i));
+    check_pattern();
+    check_versions(root);
     json_decref(root);
     rlf_arena_free(arena);
     return done();
