@@ -107,8 +107,8 @@ put_piece(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
     rlf_buf_free(&last);
 }
 
-void
-rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
+static void
+feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
 {
     const rlf_tokenizer *t = state->tokenizer;
     if (id >= t->vocab || !t->texts[id].p)
@@ -126,13 +126,32 @@ rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
     state->begun = true;
 }
 
-void
-rlf_detokenizer_end(rlf_detokenizer *state, rlf_buf *out)
+static void
+end(rlf_detokenizer *state, rlf_buf *out)
 {
     put_rest(state, true, out);
     if (state->n_held)
         rlf_buf_puts(out, RLF_UTF8_BAD);
     state->n_held = 0;
+}
+
+void
+rlf_detokenizer_feed(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
+{
+    rlf_buf text = {0};
+    feed(state, id, state->tokenizer->cleans ? &text : out);
+    rlf_clean_feed(state->cleaned, text.p, text.n, out);
+    rlf_buf_free(&text);
+}
+
+void
+rlf_detokenizer_end(rlf_detokenizer *state, rlf_buf *out)
+{
+    rlf_buf text = {0};
+    end(state, state->tokenizer->cleans ? &text : out);
+    rlf_clean_feed(state->cleaned, text.p, text.n, out);
+    rlf_clean_end(state->cleaned, out);
+    rlf_buf_free(&text);
 }
 
 /* ---- which texts there can be ---- */
@@ -170,7 +189,7 @@ bool
 rlf_tokenizer_gives(const rlf_tokenizer *tokenizer, const char *text, size_t n)
 {
     bool ends[MOST_GIVEN + 1] = {true};
-    if (!n || n > MOST_GIVEN || tokenizer->decoder.join ||
+    if (!n || n > MOST_GIVEN || tokenizer->decoder.join || tokenizer->cleans ||
         memmem(text, n, RLF_UTF8_BAD, strlen(RLF_UTF8_BAD)))
         return true;
     for (size_t from = 0; from < n; from++)

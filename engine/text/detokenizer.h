@@ -6,6 +6,7 @@
 #ifndef RLF_TEXT_DETOKENIZER_H
 #define RLF_TEXT_DETOKENIZER_H
 
+#include "engine/text/clean.h"
 #include "engine/text/tokenizer.h"
 
 typedef struct rlf_detokenizer {
@@ -19,6 +20,7 @@ typedef struct rlf_detokenizer {
     bool waits_first;   /* it is the first one */
     uint8_t n_held;     /* bytes of a character that is not complete */
     char held[4];
+    uint8_t cleaned[RLF_CLEAN_STEPS]; /* bytes that wait in each (clean.h) */
 } rlf_detokenizer;
 
 void rlf_detokenizer_begin(rlf_detokenizer *state,

@@ -57,6 +57,7 @@ struct rlf_tokenizer {
     rlf_pre_tokenizer pre_tokenizer;
     rlf_word_model model;
     rlf_decoder decoder;
+    bool cleans; /* decoded text loses spaces (clean.h) */
     rlf_name_kind bos_kind, eos_kind;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;

@@ -343,6 +343,8 @@ digest_all(const rlf_tokenizer *t, const json_t *root)
     for (size_t i = 0; i < t->pre_tokenizer.count; i++)
         digest = rlf_digest_add(digest, &t->pre_tokenizer.data[i].prefix,
                                 sizeof(bool));
+    if (t->cleans)
+        digest = rlf_digest_add(digest, &t->cleans, sizeof t->cleans);
     size_t more[] = {t->normalizer.count, t->decoder.strip_most,
                      t->decoder.drop_first, t->plain};
     return rlf_digest_add(digest, more, sizeof more);

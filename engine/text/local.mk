@@ -4,6 +4,7 @@ libtext_a_SOURCES = \
 	%D%/added.c %D%/added.h \
 	%D%/bpe.c %D%/bpe.h \
 	%D%/charsmap.c %D%/charsmap.h \
+	%D%/clean.c %D%/clean.h \
 	%D%/class.c %D%/class.h %D%/class.def %D%/class_build.c \
 	%D%/decoder.c %D%/decoder.h \
 	%D%/detokenizer.c %D%/detokenizer.h \

@@ -3,8 +3,7 @@
  * count where a text has them, and the space in front of a text.
  *
  * Followed is transformers 5. The other keys change no id and no text: what is
- * padded or cut, lengths, and clean_up_tokenization_spaces, which it does not
- * apply to BPE either. */
+ * padded or cut, and lengths. */
 #include "engine/text/inside.h"
 
 #include "engine/io/json.h"
@@ -321,11 +320,29 @@ read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
     return add_all(t, rlf_tokenizer_extra(json), file, key, err);
 }
 
+/* Spaces in decoded text: BPE keeps them unless a second key says otherwise. */
+static rlf_status
+read_cleaning(rlf_tokenizer *t, const json_t *config, const char *file,
+              rlf_err *err)
+{
+    static const char key[] = "clean_up_tokenization_spaces";
+    static const char bpe[] = "clean_up_tokenization_spaces_for_bpe_even_though"
+                              "_it_will_corrupt_output";
+    bool cleans = false, also = t->model.kind != RLF_WORD_MODEL_BPE;
+    if (!also)
+        RLF_TRY(rlf_json_get_bool(config, file, bpe, false, err, &also));
+    if (also)
+        RLF_TRY(rlf_json_get_bool(config, file, key, false, err, &cleans));
+    t->cleans = cleans;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_tokenizer_settings(rlf_tokenizer *t, const json_t *config, rlf_err *err)
 {
     static const char file[] = "tokenizer_config.json";
     RLF_TRY(rlf_json_get_bool(config, file, "split_special_tokens", false, err,
                               &t->plain));
+    RLF_TRY(read_cleaning(t, config, file, err));
     return read_names(t, config, file, err);
 }

@@ -236,6 +236,10 @@ def listed(all_roots):
     for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer"}), ("bytes", {})):
         add(base, {**config, "added_tokens_decoder": {
             "1000": token("<new>"), "999": token("Hi", special=False, normalized=True)}})
+    # spaces that decoding takes away
+    for base, config in (("unigram", {"tokenizer_class": "T5Tokenizer"}), ("unigram", {}), ("bytes", {}),
+                         ("bytes", {"clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": True})):
+        add(base, {**config, "clean_up_tokenization_spaces": True})
     return rows
 
 

@@ -6,6 +6,7 @@
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/io/records.h"
+#include "engine/text/clean.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/chat.h"
 #include "tests/tap.h"
@@ -303,6 +304,53 @@ check_versions(const json_t *root)
     rlf_dir_remove(there, &ignored);
 }
 
+/* Replaces all of a text, from left to right. */
+static void
+replace(rlf_buf *text, const char *from, const char *to)
+{
+    rlf_buf out = {0};
+    for (size_t i = 0; i < text->n;) {
+        size_t n = strlen(from);
+        bool is = text->n - i >= n && memcmp(text->p + i, from, n) == 0;
+        rlf_buf_add(&out, is ? to : text->p + i, is ? strlen(to) : 1);
+        i += is ? n : 1;
+    }
+    rlf_buf_free(text);
+    *text = out;
+}
+
+/* clean_up_tokenization_spaces: random texts, byte by byte and as a whole. */
+static void
+check_cleaning(void)
+{
+    static const char *const pairs[][2] = {
+        {" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},
+        {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"},
+        {" 've", "'ve"}, {" 're", "'re"}};
+    static const char letters[] = "     '''.?!,ntmsver";
+    uint32_t random = 7;
+    size_t wrong = 0, shorter = 0;
+    for (int round = 0; round < 2000; round++) {
+        rlf_buf text = {0}, got = {0};
+        uint8_t waits[RLF_CLEAN_STEPS] = {0};
+        for (int i = 0; i < 40; i++) {
+            random = random * 1664525 + 1013904223;
+            rlf_buf_putc(&text, letters[(random >> 8) % strlen(letters)]);
+        }
+        for (size_t i = 0; i < text.n; i++)
+            rlf_clean_feed(waits, text.p + i, 1, &got);
+        rlf_clean_end(waits, &got);
+        shorter += got.n < text.n;
+        for (size_t i = 0; i < RLF_COUNT(pairs); i++)
+            replace(&text, pairs[i][0], pairs[i][1]);
+        wrong += got.n != text.n || memcmp(got.p, text.p, got.n) != 0;
+        rlf_buf_free(&text);
+        rlf_buf_free(&got);
+    }
+    ok(!wrong && shorter > 1000, "spaces that are taken out: %zu of %zu differ",
+       wrong, shorter);
+}
+
 int
 main(void)
 {
@@ -325,6 +373,7 @@ main(void)
         check_row(root, json_array_get(rows, i));
     check_pattern();
     check_versions(root);
+    check_cleaning();
     json_decref(root);
     rlf_arena_free(arena);
     return done();
