@@ -322,7 +322,8 @@ look(const rlf_sema *s, int term, int *looks)
     double value;
     if (rlf_term_constant(s, term, &value))
         return between(value, value);
-    if (t->kind == RLF_TERM_OUT && s->items.data[t->item].class->counts) {
+    if (t->kind == RLF_TERM_OUT &&
+        s->items.data[t->item].class->is_step_number) {
         double period = step_period(s);
         return (bounds){period, INFINITY, period, 0};
     }

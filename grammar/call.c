@@ -116,7 +116,7 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
             several && n->kind == RLF_ARG_NUMBER && n->number < 2;
         return made;
     }
-    if (class->turns)
+    if (class->gives_turns)
         return rlf_set_conversations(s, name, set, item->span);
     int term = -1;
     for (size_t i = 0; i < item->inputs.count; i++) {
@@ -403,15 +403,15 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_entity *receiver,
 {
     rlf_entity none = rlf_entity_none(call->span);
     bool on_set = receiver->kind == RLF_ENTITY_SET;
-    int asked = s->asked;
+    int method_set = s->method_set;
     int model = receiver->kind == RLF_ENTITY_MODEL ? receiver->resource : -1;
     rlf_item *item = rlf_item_new(s, class, model, call->span);
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
-    s->asked = on_set ? receiver->set : -1;
+    s->method_set = on_set ? receiver->set : -1;
     bool good = rlf_args_match(s, call->args, class->formals, class->n_formals,
                                class->extra, class->name, call->left->at, item);
-    s->asked = asked;
+    s->method_set = method_set;
     /* The error was reported already; where a set is made it is there
      * nevertheless, so that what follows is looked at too. */
     if (!good &&

@@ -33,7 +33,7 @@ rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
                     .part = -1,
                     .update = -1,
                     .choosing = -1,
-                    .asked = -1,
+                    .method_set = -1,
                     .condition = -1};
     s->ended.arena = s->changing.arena = s->known_at.arena = s->made.arena =
         s->metric_at.arena = s->needed.arena = arena;

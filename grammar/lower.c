@@ -68,7 +68,7 @@ mark_item(rlf_lower *l, int item)
         return;
     it->looking = false;
     /* A keep needs its condition; what it keeps is marked by who reads it. */
-    size_t n = it->class->keeps ? 1 : it->inputs.count;
+    size_t n = it->class->ends_round ? 1 : it->inputs.count;
     for (size_t i = 0; i < n; i++) {
         if (it->inputs.data[i].is_set)
             mark_set(l, it->inputs.data[i].id);
@@ -89,7 +89,7 @@ changes_something(const rlf_item *it)
 {
     return it->writes.count ||
            it->class->control_flow == RLF_CONTROL_FLOW_LEAVE ||
-           it->class->keeps;
+           it->class->ends_round;
 }
 
 static void

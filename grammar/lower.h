@@ -1,5 +1,6 @@
-/* Declarations that the two halves of lowering share: lower.c makes nodes of
- * items, program.c makes expression programs of terms. Private to grammar. */
+/* Declarations that the files of lowering share: lower.c makes nodes of items,
+ * ahead.c finds those that are made ahead, program.c makes expression programs
+ * of terms, vocab.c those over the vocabulary. Private to grammar. */
 #ifndef RLF_GRAMMAR_LOWER_H
 #define RLF_GRAMMAR_LOWER_H
 
@@ -58,16 +59,17 @@ void rlf_vocab_leaves(rlf_sema *s, int result, rlf_vocab_leaf_fn *fn,
  * its columns are there already. */
 void rlf_vocab_emit(rlf_lower *l, int part, const int *terms, size_t n,
                     bool looking);
-/* Those of a loss, derived. Appends to the node's inputs, and to its reads. */
+/* A column of a loss over the vocabulary. */
 typedef struct rlf_vocab_leaf {
-    int term, input; /* and its input of the loss's program */
-    bool guarded;    /* rlf_derivative.guarded of that */
+    int term;
+    int input;    /* the input of the loss's program that the term is */
+    bool guarded; /* rlf_derivative.guarded of that input */
 } rlf_vocab_leaf;
+/* The programs over the vocabulary of a loss, with their derivatives. Appends
+ * to the node's inputs, and to its reads. */
 void rlf_vocab_loss(rlf_lower *l, const rlf_update_statement *u,
                     const rlf_vocab_leaf *leaves, size_t n, rlf_node *node,
                     rlf_loss *loss);
-/* The set, made already, that has this domain; -1: none. */
-int rlf_lower_set_with(const rlf_sema *s, int domain);
 
 /* ---- program.c ---- */
 
@@ -77,6 +79,8 @@ void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
                         bool looking);
 /* The program that computes this one term, of constants and fields. */
 const rlf_expr *rlf_lower_one(rlf_sema *s, int term);
+/* The set, made already, that has this domain; -1: none. */
+int rlf_lower_set_with(const rlf_sema *s, int domain);
 /* The loss of an update's item: its program, with its derivative; adds inputs
  * to the node. */
 void rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node);

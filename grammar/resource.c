@@ -260,16 +260,16 @@ work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 /* Work something out as if at the top of `module`. */
 typedef struct place {
     rlf_scope *scope;
-    int part, update, choosing, asked, idle, maybe;
+    int part, update, choosing, method_set, idle, maybe;
 } place;
 
 static place
 go_to(rlf_sema *s, rlf_module *module)
 {
-    place before = {s->scope, s->part, s->update, s->choosing,
-                    s->asked, s->idle, s->maybe};
+    place before = {s->scope,      s->part, s->update, s->choosing,
+                    s->method_set, s->idle, s->maybe};
     rlf_scope_push(s, NULL, module);
-    s->part = s->update = s->choosing = s->asked = -1;
+    s->part = s->update = s->choosing = s->method_set = -1;
     s->idle = s->maybe = 0;
     return before;
 }
@@ -281,7 +281,7 @@ come_back(rlf_sema *s, place before)
     s->part = before.part;
     s->update = before.update;
     s->choosing = before.choosing;
-    s->asked = before.asked;
+    s->method_set = before.method_set;
     s->idle = before.idle;
     s->maybe = before.maybe;
 }

@@ -368,7 +368,7 @@ typedef struct rlf_sema {
     int choosing;  /* data whose rows a condition chooses; -1 */
     size_t ungiven; /* parameters without a value: so many errors have been told
                        of, beside which others can be */
-    int asked;     /* set whose method takes the arguments in hand; -1 */
+    int method_set; /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
     const rlf_sema_choice *choice; /* the innermost around; NULL: none */

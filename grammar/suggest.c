@@ -276,11 +276,11 @@ is_field(rlf_sema *s, int data, const char *name)
 static bool
 is_of_set(rlf_sema *s, const char *name)
 {
-    if (s->asked < 0)
+    if (s->method_set < 0)
         return false;
     if (rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET, name))
         return true;
-    return is_field(s, s->graph->sets.data[s->asked].data, name);
+    return is_field(s, s->graph->sets.data[s->method_set].data, name);
 }
 
 /* The functions that there are, where nothing is like the name. */
@@ -347,7 +347,7 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
         return true;
     if (is_of_set(s, name->text)) {
         rlf_diag_hint(s->diags, diag, "a field of the set: write %s.%s",
-                      s->graph->sets.data[s->asked].name, name->text);
+                      s->graph->sets.data[s->method_set].name, name->text);
         return true;
     }
     if (call && rlf_form_function(s, diag, call))

@@ -34,7 +34,7 @@ rlf_conversations_list(const rlf_env *env, int index,
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!node->class->turns)
+        if (!node->class->gives_turns)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
         int model = graph->sets.data[set].model;
@@ -138,8 +138,9 @@ rlf_conversations_check(const rlf_env *env, int index, const rlf_data *data,
     const rlf_graph *graph = env->graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        int made =
-            node->class->turns ? graph->values.data[node->outputs[0]].set : -1;
+        int made = node->class->gives_turns
+                       ? graph->values.data[node->outputs[0]].set
+                       : -1;
         bool here = made >= 0 && reads_data(graph, made, index);
         if (here && graph->sets.data[made].model < 0)
             return refuse(node,

@@ -4,6 +4,7 @@
  * Fields of prompts are there as soon as the set is; fields of samples are
  * filled in as they become complete. */
 #include "nodes/data.h"
+#include "nodes/hook.h"
 
 static rlf_rows *
 set_of(const rlf_call *call)

@@ -347,14 +347,15 @@ make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
             samples->up[k].index = index;
         }
     }
-    *rows = (rlf_rows){
-        .set = set,
-        .prompts = from->prompts,
-        .samples = samples,
-        .prompt = prompts,
-        .data_row = from->data_row,
-        .temperature = temperature,
-        .lag = call->node->ahead ? call->env->step - call->env->since : 0};
+    *rows = (rlf_rows){.set = set,
+                       .prompts = from->prompts,
+                       .samples = samples,
+                       .prompt = prompts,
+                       .data_row = from->data_row,
+                       .temperature = temperature,
+                       .lag = call->node->ahead
+                                  ? call->env->step - call->env->weights_step
+                                  : 0};
     rows->sample = RLF_NEW_ARRAY(pool, rlf_sample, samples->count);
     rows->tokens =
         rlf_space_tokens(pool, graph, set->tokens, samples, max_new, NULL);

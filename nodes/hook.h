@@ -38,4 +38,10 @@ rlf_status rlf_hook_stops(void *env, double seconds);
 /* `per: turn`: what a generation takes as its tool. */
 extern const rlf_node_class rlf_node_hook_turn;
 
+/* The message about tools and turns within one generation, which cannot run
+ * yet: rlf_node_class.unsupported, rlf_formal.unsupported. */
+#define RLF_NO_TURNS                                                          \
+    "tools and turns in one generation cannot run yet: each turn is a call, " \
+    "as in man rlf, Two turns"
+
 #endif

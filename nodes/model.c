@@ -255,16 +255,17 @@ warn_head(const rlf_env *env, const rlf_resource *resource,
 {
     if (!rlf_declared(resource, "head") ||
         rlf_declared_head(resource, RLF_HEAD_LM) != RLF_HEAD_BOTH ||
-        resource->trained || m->scores == m->speaks ||
+        resource->trained || m->uses_scalar_head == m->uses_lm_head ||
         is_like_others(env->graph, rlf_model_index(env, resource)))
         return;
     rlf_buf_printf(out,
                    "warning: %s: head: both is more than is used: nothing asks "
                    "for %s\n",
                    resource->name,
-                   m->speaks ? "a value or score of it (head: lm)"
-                             : "samples or log-probabilities of it (head: "
-                               "scalar)");
+                   m->uses_lm_head
+                       ? "a value or score of it (head: lm)"
+                       : "samples or log-probabilities of it (head: "
+                         "scalar)");
 }
 
 static rlf_status
@@ -337,13 +338,13 @@ find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
             node->receiver == model && node->class->work == RLF_WORK_GENERATE;
         bool scores =
             node->class == &rlf_node_score || node->class == &rlf_node_value;
-        m->scores |= node->receiver == model && scores;
-        m->speaks |= rlf_place_reads_words(node, model) ||
-                     (rlf_place_calls(node, model) && !scores);
+        m->uses_scalar_head |= node->receiver == model && scores;
+        m->uses_lm_head |= rlf_place_reads_words(node, model) ||
+                           (rlf_place_calls(node, model) && !scores);
     }
     for (size_t i = 0; i < graph->sets.count; i++) {
         const rlf_set *set = &graph->sets.data[i];
-        m->writes |= set->model == model && set->tokens >= 0;
+        m->tokenizes_responses |= set->model == model && set->tokens >= 0;
     }
 }
 
@@ -584,7 +585,7 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "%s: its generation_config.json asks for what generate "
                        "does not do: %s\n",
                        resource->name, m->config->unheeded);
-    if (m->writes && !m->reader.n_ends)
+    if (m->tokenizes_responses && !m->reader.n_ends)
         rlf_buf_printf(out,
                        "%s: neither its files nor its tokenizer name an end "
                        "token: respond writes none, and generate ends by "
@@ -595,7 +596,7 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "%s: its files have tensors of %s, and saved models "
                        "are rounded to that; save: f32 keeps all bits\n",
                        resource->name, m->known.half);
-    if (m->blank && m->scores)
+    if (m->blank && m->uses_scalar_head)
         rlf_buf_printf(out,
                        "%s: no file has its scalar head, and nothing trains "
                        "it: every value and score of it is 0\n",

@@ -40,9 +40,9 @@ typedef struct rlf_model_object {
     bool blank;        /* its scalar head stays 0 */
     bool outlined;     /* tokenizer and template are another object's */
     bool generates;    /* a call of the program samples with it */
-    bool scores;       /* one asks for its scalar head */
-    bool speaks;       /* one asks for the other: samples, log-probabilities */
-    bool writes;       /* a set's responses are in its tokens */
+    bool uses_scalar_head;    /* a call of the program reads its scalar head */
+    bool uses_lm_head;        /* a call samples, or reads log-probabilities */
+    bool tokenizes_responses; /* the responses of a set are in its tokens */
     const char *texts; /* directory of the tokenizer's files, or the file */
     /* These files, where this rank saves it. */
     rlf_tokenizer_files files;

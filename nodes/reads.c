@@ -52,7 +52,7 @@ rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k)
     if (node->receiver >= 0)
         return node->receiver == model;
     const rlf_arg *to = rlf_args_find(node->args, node->n_args, "to");
-    return node->class->texts && to && to->input == k &&
+    return node->class->texts_formal && to && to->input == k &&
            graph->sets.data[values[node->outputs[0]].set].model == model;
 }
 

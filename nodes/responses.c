@@ -93,9 +93,9 @@ answers_own(const rlf_graph *graph, const rlf_node *respond, int rows)
 const rlf_node *
 rlf_responses_field(const rlf_graph *graph, const rlf_node *node)
 {
-    if (!node->class->texts)
+    if (!node->class->texts_formal)
         return NULL;
-    const rlf_arg *arg = rlf_node_arg(node, node->class->texts);
+    const rlf_arg *arg = rlf_node_arg(node, node->class->texts_formal);
     int from = graph->values.data[node->inputs[arg->input]].node;
     const rlf_node *field = from < 0 ? NULL : &graph->nodes.data[from];
     bool data = field && field->class->form == RLF_FORM_FIELD &&

@@ -103,7 +103,9 @@ typedef struct rlf_update {
     rlf_update_flight **flights;  /* [chunk][flight] */
     /* [chunk] whose gradients are being added, by backward and by weights. */
     uint32_t *lane[2];
-    const rlf_update_micro *read; /* by the models of the words' tile */
+    const rlf_update_micro *words_read_for; /* the micro-batch that the models
+                                               of the words' tile read last;
+                                               NULL: none */
     rlf_reach reach;
     bool reading; /* forward is for live values alone; backward comes later */
     const rlf_update_points *points;

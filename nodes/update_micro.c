@@ -40,9 +40,9 @@ forward_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
 {
     const rlf_update_micro *m = f->micro;
     const rlf_update_group *g = m->group;
-    if (!g->words || u->read == m)
+    if (!g->words || u->words_read_for == m)
         return RLF_OK;
-    u->read = m;
+    u->words_read_for = m;
     if (m->words)
         return rlf_vocab_recall(g->words, m->first, m->count, m->words, err);
     return rlf_vocab_forward(g->words, m->first, m->count, err);

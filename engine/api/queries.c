@@ -87,8 +87,8 @@ rlf_session_message(rlf_session *s)
     if (s->last && rlf_session_failed(s->last))
         return rlf_session_message(s->last);
     rlf_buf_clear(&s->message);
-    if (s->stop.nothing)
-        rlf_stop_print(s, s->stop.by, &s->message);
+    if (s->stop.before_step)
+        rlf_stop_print(s, s->stop.signal, &s->message);
     if (s->options.json && s->diags.errors)
         rlf_diags_print_json(&s->diags, &s->message);
     else if (s->diags.errors)
@@ -154,7 +154,7 @@ rlf_result
 rlf_session_status(const rlf_session *s)
 {
     return !s                  ? RLF_RESULT_FAILED
-           : s->stop.cut       ? RLF_RESULT_CUT
+           : s->stop.in_call   ? RLF_RESULT_CUT
            : s->err.status < 0 ? rlf_session_result(s->err.status)
            : s->diags.errors   ? RLF_RESULT_PROGRAM
            : s->last           ? rlf_session_status(s->last)

@@ -627,7 +627,7 @@ rlf_session_ready(rlf_session *s)
 {
     if (rlf_session_failed(s))
         return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
-    if (s->stop.nothing)
+    if (s->stop.before_step)
         return RLF_RESULT_STOPPED;
     if (s->run || s->ended)
         return s->run ? RLF_RESULT_OK : RLF_RESULT_END;
@@ -737,7 +737,7 @@ stop_early(rlf_session *s)
         return RLF_RESULT_STOPPED;
     rlf_result result =
         s->options.directory ? rlf_session_save(s) : RLF_RESULT_OK;
-    s->stopped = s->stop.by;
+    s->stopped = s->stop.signal;
     return result == RLF_RESULT_OK ? RLF_RESULT_STOPPED : result;
 }
 

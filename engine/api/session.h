@@ -104,9 +104,9 @@ typedef struct rlf_record {
 /* The gradient of one update of a model (warnings.c). */
 typedef struct rlf_seen_gradient {
     const char *name; /* of its metric */
-    uint32_t steps;   /* that reported it, as far as they were counted */
-    double most;      /* in these */
-    bool learns;      /* one of them was not 0 */
+    uint32_t steps;   /* counted steps that reported it */
+    double most;      /* the largest norm in these steps */
+    bool learns;      /* the norm of one of these steps was not 0 */
 } rlf_seen_gradient;
 
 /* A journal as this process left it (rundir/journal.c). */
@@ -134,8 +134,8 @@ struct rlf_session {
     const char *path;
     const rlf_classes *classes; /* that programs are compiled with: all of
                                    nodes/, if nobody gives others */
-    bool params_only;           /* the graph has no more */
-    const char *text; /* of the program, of `size` bytes; NULL: in the file */
+    bool params_only;           /* the graph has parameters and no more */
+    const char *text; /* the program's, `size` bytes; NULL: it is in the file */
     size_t size;
     rlf_session_options options;
     struct {
@@ -154,7 +154,7 @@ struct rlf_session {
         rlf_option_set *data;
         size_t count, room;
     } given; /* options, in the order that they were set */
-    rlf_outputs outputs; /* those of them that name files to be written */
+    rlf_outputs outputs; /* the options that name files to be written */
     rlf_sources sources;
     rlf_diags diags;
     rlf_err err;
@@ -166,32 +166,32 @@ struct rlf_session {
         } list;
     } input_errors; /* inputs that could not be opened, as ranks met them */
     rlf_log log;
-    int log_file;      /* that it is written to, or -1 */
-    int log_failed;    /* atomic: errno of a line that could not be, or 0 */
+    int log_file;      /* descriptor of the file of --log, or -1 */
+    int log_failed;    /* atomic: errno of the first line of the log that could
+                          not be written, or 0 */
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
     struct rlf_compiled *compiled;
-    const struct rlf_clusters *clusters; /* of its own file, that is none of a
-                               program; NULL: not asked for */
-    rlf_cluster *cluster; /* that options.cluster names, or that `place auto` is
-                             for; else NULL */
-    const struct rlf_profile **profiles; /* per rank of that, or NULL */
-    const struct rlf_profile *like;      /* that options.like names; else NULL */
-    rlf_plan_options planning; /* what the plan was made with */
+    const struct rlf_clusters *clusters; /* of a session whose file describes
+                               clusters, not a program; NULL: not asked for */
+    rlf_cluster *cluster; /* the one that options.cluster names, or that `place
+                             auto` plans for; else NULL */
+    const struct rlf_profile **profiles; /* per rank of the cluster, or NULL */
+    const struct rlf_profile *like;      /* the one of options.like, or NULL */
+    rlf_plan_options planning; /* the options that the plan was made with */
     rlf_plan *plan;
-    struct rlf_prediction *prediction; /* of the run; NULL: there is none */
+    struct rlf_prediction *prediction; /* the run's; NULL: there is none */
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
     struct rlf_evaluating *evaluating; /* of rlf_session_evaluate, or NULL */
-    struct rlf_inspected_text *inspected_text; /* of rlf_session_tokenize and
-                                            what is like it, or NULL */
-    /* Of rlf_session_profile: the last session that it opened, whose errors are
-     * this one's, and the texts that came of it; or NULL. */
-    struct rlf_session *last;
-    const char *profile, *profiled;
+    struct rlf_inspected_text *inspected_text; /* of rlf_session_tokenize,
+                                            detokenize and chat, or NULL */
+    struct rlf_session *last; /* the last one that rlf_session_profile opened,
+                                 whose errors are this one's; or NULL */
+    const char *profile, *profiled; /* texts of rlf_session_profile; or NULL */
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
     rlf_run *run;          /* NULL: not opened yet; after an error it may be
@@ -201,80 +201,86 @@ struct rlf_session {
     struct rlf_collector *collector; /* of what ranks measure; NULL: nobody
                                         wants to know. Ends with the session */
     uint64_t wanted;     /* steps in all; 0: until the program's break */
-    bool one;            /* it is one step, because the flow draws nothing */
-    uint32_t resumed;    /* step that the run went on from */
-    uint32_t day;        /* on which it began: 20241231 */
-    double step_seconds; /* of the last step */
-    uint64_t tokens;     /* generated for it */
+    bool one;         /* the run has one step, since the flow draws nothing */
+    uint32_t resumed; /* the step that the run went on from; 0: none */
+    uint32_t day;     /* the date on which the run began: 20241231 */
+    double step_seconds; /* seconds of the last step */
+    uint64_t tokens;     /* tokens generated for the last step */
     struct {
-        uint32_t steps; /* of this start, */
-        uint32_t count; /* that are counted: all but the first, if there are
-                           more */
-        double seconds, tokens; /* of these */
+        uint32_t steps; /* steps since this start */
+        uint32_t count; /* counted steps: all but the first, if there are more
+                           than one */
+        double seconds, tokens; /* sums over the counted steps */
     } taken;
-    struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
-    bool chose;            /* that directory by itself, for a new run */
-    int made; /* directories, from options.directory up, that were not there */
+    struct rlf_lock *lock; /* on the run's directory; NULL: another process has
+                              it, or none */
+    bool chose; /* the session chose the directory by itself, for a new run */
+    int made; /* number of directories that the run made, from options.directory
+                 up */
     struct {
         rlf_mutex mutex;       /* taken to make files, and for what follows */
         rlf_comm_world *world; /* once all processes have met; else NULL */
-        const char *trace; /* file that is made for it; NULL: it was there */
-        const char *log;   /* likewise */
-        bool claimed; /* directory, lock and `made` are known */
-        bool begun;   /* it has: what it leaves is being written */
-        bool found[RLF_OPENING_PARTS]; /* which parts were there before that */
+        const char *trace; /* path of the trace that opening made; NULL: none */
+        const char *log;   /* path of the log that opening made; NULL: none */
+        bool claimed;      /* directory, lock and `made` are known */
+        bool begun;        /* the run has begun to write what it leaves */
+        bool found[RLF_OPENING_PARTS]; /* by part: it was there before */
         struct {
             rlf_kept_file *data;
             size_t count, room;
-        } flights; /* of a run that was killed, removed until it has begun */
-    } opened;      /* while the run opens (rundir/rollback.c) */
+        } flights; /* flight records of a killed run, which were removed: they
+                      are put back if this run does not begin */
+    } opened;      /* used while the run opens (rundir/rollback.c) */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
     bool ended;         /* there is no run any more */
-    bool stuck;         /* a thread of it is, and may touch all */
-    int stopped;        /* signal that ended the run early; 0: none */
+    bool stuck;         /* a thread of the run hangs: nothing that it may use is
+                           freed */
+    int stopped;        /* number of the signal that ended the run; 0: none */
     struct {
-        int number;     /* atomic: what this process was told; 0: nothing */
-        int64_t since;  /* atomic: when, and when another one's came here */
-        int64_t heard;
-        bool joined; /* atomic: the world can be asked what others were told */
-        rlf_comm_world *hears; /* atomic: has the others hear of it */
-        int by;                /* the number that the run ends for */
-        bool nothing;          /* of it, as it was told in its beginning */
-        bool cut;              /* as a call in a step was given up */
+        int number;    /* atomic: signal that this process got; 0: none */
+        int64_t since; /* atomic: time, ns, when this process got it */
+        int64_t heard; /* atomic: time, ns, when another process's came here */
+        bool joined;   /* atomic: `world` tells the signals of others */
+        rlf_comm_world *hears; /* atomic: the world that tells others of ours */
+        int signal;            /* the signal for which the run ends; 0: none */
+        bool before_step; /* it ended while it opened, so it leaves nothing */
+        bool in_call;     /* it ended by giving up a call in a step */
         rlf_leave_function *leave; /* NULL: it cannot be left */
         void *arg;
         bool watched; /* atomic: a thread waits for it, while the run opens */
         sem_t wake;
         pthread_t thread;
-    } stop; /* what tells it to end (stopping.c) */
-    const char *processes; /* of run.json: JSON objects with commas, by process
-                              0 once there is a directory */
-    const char *accepted;  /* by this resume: likewise */
+    } stop; /* signals and calls that tell the run to end (stopping.c) */
+    const char *processes; /* process 0: JSON objects with commas for run.json,
+                              once there is a directory */
+    const char *accepted;  /* JSON objects with commas for run.json: the
+                              differences that this resume accepted */
     rlf_record record;
-    rlf_checkpoint_metadata metadata; /* journals and best step up to now */
+    rlf_checkpoint_metadata metadata; /* journals and the best step so far */
     rlf_appended appended[RLF_JOURNALS];
     struct {
-        uint64_t at; /* clock when the last one was written, or the start */
-        double took; /* seconds */
-        uint32_t step; /* of it; 0: there is none */
-        bool failed; /* a checkpoint could not be written */
-        const char *why_not; /* after an error: why there is none of the last
-                                step that is done; NULL: there is */
-    } saved;
+        uint64_t at;   /* clock, ns, when the last checkpoint was written, or at
+                          the start */
+        double took;   /* seconds that writing the last checkpoint took */
+        uint32_t step; /* step of the last checkpoint; 0: there is none */
+        bool failed;   /* a checkpoint could not be written */
+        const char *why_not; /* after an error: why the last complete step has
+                                no checkpoint; NULL: it has one */
+    } saved;                 /* checkpoints of this run */
     bool told;        /* the program's warnings were shown */
-    rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */
+    rlf_buf warnings; /* lines, since rlf_session_warnings was last asked */
     struct {
         const char **data;
         size_t count, room;
-    } nonfinite; /* metrics that it told of as no numbers */
+    } nonfinite; /* metrics of whose infinite or NaN values a warning told */
     struct {
         rlf_seen_gradient *data;
         size_t count, room;
-    } gradients;    /* that updates reported */
-    rlf_buf warned; /* what that gave */
-    rlf_buf message;
+    } gradients;     /* of the updates' models, as their metrics reported */
+    rlf_buf warned;  /* the lines that rlf_session_warnings returned last */
+    rlf_buf message; /* the text that rlf_session_message returned last */
     struct {
         rlf_diagnostic diagnostic;
         rlf_parameter parameter;
@@ -284,13 +290,14 @@ struct rlf_session {
         rlf_cluster_text cluster;
         rlf_buf text; /* a graph, a program */
         rlf_weight weight;
-        rlf_buf samples; /* of `step`, each with a 0 behind it */
+        rlf_buf samples; /* the samples of `step`, each with a 0 behind it */
         struct {
             size_t *data;
             size_t count, room;
-        } at; /* where each begins */
+        } at; /* by sample: its offset in `samples` */
         uint32_t step;
-    } answer; /* what was asked for last (results.c) */
+    } answer; /* the last result of each kind that a call returned (results.c)
+               */
 };
 
 /* Frees what answers hold. */
@@ -301,7 +308,8 @@ void rlf_inspected_text_close(struct rlf_inspected_text *looked);
  * until another is asked. */
 rlf_status rlf_inspected_text_open(rlf_session *session, const char *path,
                                    rlf_err *err);
-/* The same, and RLF_USER if it has no chat template that can be used. */
+/* As rlf_inspected_text_open; RLF_USER too if the tokenizer has no chat
+ * template that can be used. */
 rlf_status rlf_inspected_chat_open(rlf_session *session, const char *path,
                                    rlf_err *err);
 const struct rlf_tokenizer *rlf_inspected_tokenizer(const rlf_session *session);

@@ -62,7 +62,7 @@ rlf_session_stop(rlf_session *s, int number)
 int
 rlf_session_stopped(const rlf_session *s)
 {
-    return s ? s->stop.by : 0;
+    return s ? s->stop.signal : 0;
 }
 
 /* ---- while it opens ---- */
@@ -166,8 +166,8 @@ rlf_stop_opened(rlf_session *s)
 {
     int number = own_number(s);
     if (s->leads && number && number != SIGUSR1) {
-        s->stop.nothing = true;
-        s->stopped = s->stop.by = number;
+        s->stop.before_step = true;
+        s->stopped = s->stop.signal = number;
         if (s->world)
             rlf_comm_world_tell(s->world, number);
         rlf_opening_forget(s);
@@ -215,7 +215,7 @@ rlf_stop_asked(void *arg, double seconds)
 bool
 rlf_stop_told(const rlf_session *s)
 {
-    return s->stop.by || own_number(s);
+    return s->stop.signal || own_number(s);
 }
 
 bool
@@ -224,7 +224,7 @@ rlf_stop_due(rlf_session *s)
     int number = own_number(s) ? own_number(s) : others_number(s);
     if (!number || !s->taken.steps)
         return false;
-    s->stop.by = number;
+    s->stop.signal = number;
     if (s->world)
         rlf_comm_world_tell(s->world, number);
     return true;
@@ -239,8 +239,8 @@ rlf_stop_cut(rlf_session *s)
     if (!cut)
         return;
     int number = own_number(s) ? own_number(s) : others_number(s);
-    s->stopped = s->stop.by = number ? number : SIGTERM;
-    s->stop.cut = true;
+    s->stopped = s->stop.signal = number ? number : SIGTERM;
+    s->stop.in_call = true;
 }
 
 void
@@ -253,7 +253,7 @@ rlf_stop_forget(rlf_session *s)
 void
 rlf_stop_followed(rlf_session *s)
 {
-    s->stop.by = others_number(s);
+    s->stop.signal = others_number(s);
     rlf_stop_forget(s);
     rlf_stop_unwatch(s);
 }

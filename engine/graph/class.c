@@ -170,18 +170,19 @@ fault_of(const rlf_node_class *c)
         {c->condition && !((chooses || leaves) && has_formal(c, c->condition)),
          "has a condition and decides nothing by it, or one that is no formal "
          "of it"},
-        {c->texts && !(c->gives == RLF_GIVES_SET && has_formal(c, c->texts)),
+        {c->texts_formal &&
+             !(c->gives == RLF_GIVES_SET && has_formal(c, c->texts_formal)),
          "has texts and gives no set, or has them from no formal of it"},
-        {c->turns && (c->gives != RLF_GIVES_SET || c->texts),
+        {c->gives_turns && (c->gives != RLF_GIVES_SET || c->texts_formal),
          "has conversations and gives no set, or has texts, too"},
-        {c->keeps && (decides || !batch),
+        {c->ends_round && (decides || !batch),
          "keeps prompts by more than a condition on all of them"},
         {c->draws && !on_data && c->control_flow != RLF_CONTROL_FLOW_ROUNDS,
          "draws rows of what is no data"},
         {c->reports && !c->extra, "reports metrics and takes no labels"},
         {c->view && c->form != RLF_FORM_FIELD,
          "is a view of a set whose field it is not"},
-        {c->counts && (c->form != RLF_FORM_FIELD || c->level),
+        {c->is_step_number && (c->form != RLF_FORM_FIELD || c->level),
          "counts the steps and is no scalar"},
     };
     for (size_t i = 0; i < RLF_COUNT(rules); i++)

@@ -365,13 +365,14 @@ struct rlf_node_class {
                      the program, and the node is there without its values */
     bool draws;   /* its argument `count` says how many rows of its data it
                      gives in a step (absent: all), and so what an epoch is */
-    bool keeps;   /* by its input 0 the ROUNDS around it keep prompts */
+    bool ends_round; /* its input 0 says which prompts the ROUNDS around it
+                        keep */
     bool reports; /* its arguments are metrics, each with its label as name; it
                      comes when ranks have nothing else to do */
     bool view;    /* its values lie in the set that it is a field of: they take
                      no memory */
-    bool counts;  /* its value is the number of the step: 1 or more, and large
-                     in late steps */
+    bool is_step_number; /* its value is the number of the step: 1 or more,
+                            and large in late steps */
     /* By which what it decides can be foreseen. Of a CHOICE the formal that
      * says in each how many-th step region 0 is run; of a CHOICE that by which
      * region 0 is run if it is not 0, else region 1, and of a LEAVE that by
@@ -379,8 +380,9 @@ struct rlf_node_class {
     const char *period, *condition;
     /* Of what gives a set of texts as they are, the formal that the texts are:
      * where they are a field of data, their lengths are known before a run. */
-    const char *texts;
-    bool turns; /* gives a set of the conversations that its set's rows are */
+    const char *texts_formal;
+    bool gives_turns; /* gives a set of the conversations that its set's rows
+                         are */
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */
@@ -448,13 +450,9 @@ rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
                              rlf_err *err, void **state);
 void rlf_class_no_fini(void *state);
 rlf_status rlf_class_no_open(rlf_call *call, rlf_err *err);
-/* step of a class whose open has done everything */
+/* The step of a class whose open has done everything. */
 rlf_status rlf_class_no_step(rlf_call *call, rlf_err *err);
 rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
-/* Tools and turns within one call of generate, refused with this. */
-#define RLF_NO_TURNS                                                        \
-    "tools and turns in one generation cannot run yet: each turn is a call, " \
-    "as in man rlf, Two turns"
 /* State that lies in an arena of its own, which is its first member: `bytes`
  * of zeros, and the end of it as a class's fini (NULL is fine). */
 void *rlf_class_arena_state(size_t bytes);

@@ -108,8 +108,8 @@ typedef struct rlf_arg {
     rlf_span span;
 } rlf_arg;
 
-/* The loss of an update: what is live and
- * how the gradient is got. Made by the grammar from the update's block. */
+/* A call in an update's loss whose values the model computes anew, so that the
+ * gradient goes through them. */
 typedef struct rlf_live_call {
     const rlf_node_class *class; /* logprob, value or score */
     int set_input; /* index in the node's inputs: the set it is called on */
@@ -139,6 +139,8 @@ typedef struct rlf_vocab_program {
     int *derivative;       /* and in its outputs */
 } rlf_vocab_program;
 
+/* The loss of an update: the values that are live, and how the gradient is
+ * computed. Made by the grammar from the update's block. */
 typedef struct rlf_loss {
     const rlf_expr *program; /* inputs: live columns and constants */
     int *constant_input; /* per program input: index in the node's inputs, or

@@ -143,7 +143,6 @@ typedef struct rlf_nonfinite_place {
     } nan;
 } rlf_nonfinite_place;
 
-/* The surroundings, constant during a step. */
 struct rlf_hook_sample;
 
 /* A function of the program that uses the library, which a hook calls (see
@@ -155,6 +154,7 @@ typedef struct rlf_host_hook {
     void *arg;
 } rlf_host_hook;
 
+/* The surroundings of a call, constant during a step. */
 typedef struct rlf_env {
     const rlf_graph *graph;
     bool planned;     /* nothing is run: no queue, groups can only be asked,
@@ -171,8 +171,9 @@ typedef struct rlf_env {
     uint64_t seed;
     uint32_t day;         /* on which the run began: 20241231 */
     uint32_t step;        /* 1, 2, ... */
-    uint32_t since;       /* that began with the weights and states that what is
-                             made ahead (rlf_node.ahead) of `step` is made of */
+    uint32_t weights_step; /* the step that began with the weights and states
+                              from which nodes that are computed ahead
+                              (rlf_node.ahead) make their part of `step` */
     rlf_arena *pool;      /* reset after the step */
     void **resource;      /* per graph resource: what its class's open made */
     struct rlf_spools *spools; /* where rows of data go that memory does not

@@ -86,7 +86,7 @@ value_at(steps *f, int value)
         return (known){0};
     if (f->done[value])
         return f->values[value];
-    if (node->class->counts)
+    if (node->class->is_step_number)
         f->values[value] = (known){true, f->step};
     else if (node->expr)
         run_expr(f, node);

@@ -121,7 +121,7 @@ late_value(const rlf_graph *graph, int value, double *out)
     const rlf_node *node = v->node < 0 ? NULL : &graph->nodes.data[v->node];
     if (!node)
         return false;
-    if (node->class->counts)
+    if (node->class->is_step_number)
         *out = INFINITY;
     else if (!node->expr)
         return false;

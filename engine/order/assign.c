@@ -242,7 +242,7 @@ begin(rlf_control *c, int instance)
     assignment d = {.dp = dp,
                     .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
                     .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
-    const word *samples = rlf_control_kept_free(c);
+    const word *samples = rlf_control_next_samplers(c);
     /* Rows that are assigned at once and alone go by their lengths only. */
     const uint64_t *before = samples || t->assigned ? under_way(c) : NULL;
     for (int k = 0; k < dp; k++) {

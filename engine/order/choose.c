@@ -344,7 +344,7 @@ choose(rlf_control *c)
         bool first =
             at < least || (at == least && best < c->ready.count &&
                            trains(c, &c->ready.data[best]) && !trains(c, r));
-        if (first && !rlf_control_is_held(c, r)) {
+        if (first && !rlf_control_is_deferred(c, r)) {
             best = i;
             least = at;
         }
@@ -434,7 +434,8 @@ rlf_control_run_latest(rlf_control *c)
         ready *r = &c->latest.data[i];
         if (!rlf_order_issued(c->order) && keeps_waiting(c, r))
             break;
-        if (rlf_control_defers(c, &r->decision) || !rlf_control_is_whole(c, r))
+        if (rlf_control_blocks_samplers(c, &r->decision) ||
+            !rlf_control_is_whole(c, r))
             break;
         rlf_control_run(c, r);
         i++;

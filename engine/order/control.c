@@ -31,11 +31,11 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->shown = policy.shown;
     c->lasting = rlf_arena_new();
     c->scratch = rlf_arena_new();
-    c->n_lanes = (int)plan->graph->ahead + 1;
-    c->lanes = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
-    c->posted = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
-    for (int i = 0; i < c->n_lanes; i++) {
-        c->lanes[i] = rlf_arena_new();
+    c->n_steps = (int)plan->graph->ahead + 1;
+    c->step_arenas = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_steps);
+    c->posted = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_steps);
+    for (int i = 0; i < c->n_steps; i++) {
+        c->step_arenas[i] = rlf_arena_new();
         c->posted[i] = rlf_arena_new();
     }
     c->arena = c->posted[0];
@@ -75,9 +75,9 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->joining);
     RLF_VEC_FREE(&c->ready);
     RLF_VEC_FREE(&c->latest);
-    RLF_VEC_FREE(&c->put_off);
-    for (int i = 0; i < c->n_lanes; i++) {
-        rlf_arena_free(c->lanes[i]);
+    RLF_VEC_FREE(&c->deferred);
+    for (int i = 0; i < c->n_steps; i++) {
+        rlf_arena_free(c->step_arenas[i]);
         rlf_arena_free(c->posted[i]);
     }
     rlf_arena_free(c->scratch);
@@ -89,10 +89,10 @@ rlf_control_free(rlf_control *c)
 static void
 clear_lane(rlf_control *c, uint64_t step)
 {
-    size_t lane = step % (uint64_t)c->n_lanes;
-    for (size_t i = lane; i < c->tracks.count; i += (size_t)c->n_lanes)
+    size_t index = step % (uint64_t)c->n_steps;
+    for (size_t i = index; i < c->tracks.count; i += (size_t)c->n_steps)
         c->tracks.data[i] = NULL;
-    rlf_arena_reset(c->lanes[lane]);
+    rlf_arena_reset(c->step_arenas[index]);
 }
 
 /* There is more to do before the next END. */
@@ -108,7 +108,7 @@ rlf_control_begin(rlf_control *c)
 {
     int fresh = rlf_order_begin(c->order);
     uint64_t last = ++c->step + c->plan->graph->ahead;
-    c->arena = c->posted[c->step % (uint64_t)c->n_lanes];
+    c->arena = c->posted[c->step % (uint64_t)c->n_steps];
     rlf_arena_reset(c->arena);
     for (int i = 0; i < fresh; i++)
         clear_lane(c, last - (uint64_t)i);
@@ -139,9 +139,9 @@ rlf_control_restore(rlf_control *c, uint64_t step)
     rlf_order_restore(c->order, step);
     c->step = step;
     for (uint64_t s = step + 1; s <= step + c->plan->graph->ahead; s++) {
-        int lane = (int)(s % (uint64_t)c->n_lanes);
+        int index = (int)(s % (uint64_t)c->n_steps);
         for (int i = 0; rlf_order_restored(c->plan->graph, i); i++) {
-            track *t = rlf_control_track(c, i * c->n_lanes + lane);
+            track *t = rlf_control_track(c, i * c->n_steps + index);
             t->announced = t->everywhere = true;
         }
     }
@@ -183,7 +183,7 @@ rlf_control_replicas(rlf_control *c, const rlf_node *node)
 rlf_arena *
 rlf_control_arena(const rlf_control *c, int instance)
 {
-    return c->lanes[instance % c->n_lanes];
+    return c->step_arenas[instance % c->n_steps];
 }
 
 track *
@@ -378,8 +378,8 @@ rlf_control_done_together(rlf_control *c, const active *a,
 static void
 bring_shown(rlf_control *c)
 {
-    size_t lanes = (size_t)c->n_lanes;
-    for (size_t i = c->step % lanes; i < c->tracks.count; i += lanes) {
+    size_t n_steps = (size_t)c->n_steps;
+    for (size_t i = c->step % n_steps; i < c->tracks.count; i += n_steps) {
         const track *t = c->tracks.data[i];
         if (!t || !t->opened || t->everywhere ||
             !rlf_graph_once(c->plan->graph,
@@ -397,31 +397,31 @@ void
 rlf_control_gather(rlf_control *c)
 {
     const int first_rank = 0;
-    size_t lanes = (size_t)c->n_lanes;
+    size_t n_steps = (size_t)c->n_steps;
     c->end = SIZE_MAX;
     for (size_t i = 0; i < c->tracks.count; i++) {
         const track *t = c->tracks.data[i];
-        if (i % lanes == c->step % lanes || !t || t->everywhere ||
+        if (i % n_steps == c->step % n_steps || !t || t->everywhere ||
             rlf_control_instance(c, (int)i)->node->region != 0)
             continue;
         rlf_control_bring_all(c, (int)i, -1, &first_rank, 1);
     }
 }
 
-/* Issues what was put off, as far as that need not be longer, and what comes
+/* Issues what was deferred, as far as that need not be longer, and what comes
  * last. */
 static void
 catch_up(rlf_control *c)
 {
-    size_t left = 0, n = c->put_off.count;
+    size_t left = 0, n = c->deferred.count;
     for (size_t i = 0; i < n; i++) {
-        rlf_decision decision = c->put_off.data[i];
-        if (rlf_control_defers(c, &decision))
-            c->put_off.data[left++] = decision;
+        rlf_decision decision = c->deferred.data[i];
+        if (rlf_control_blocks_samplers(c, &decision))
+            c->deferred.data[left++] = decision;
         else
             rlf_control_take(c, &decision);
     }
-    c->put_off.count = left;
+    c->deferred.count = left;
     while (rlf_control_run_next(c))
         ;
     if (c->next == c->commands.count)
@@ -444,8 +444,8 @@ follow(rlf_control *c)
 {
     rlf_decision decision = rlf_order_next(c->order);
     if (decision.kind == RLF_NEXT_LOOP || decision.kind == RLF_NEXT_RUN) {
-        if (rlf_control_defers(c, &decision))
-            RLF_PUSH(&c->put_off, decision);
+        if (rlf_control_blocks_samplers(c, &decision))
+            RLF_PUSH(&c->deferred, decision);
         else
             rlf_control_take(c, &decision);
         return true;
@@ -454,7 +454,8 @@ follow(rlf_control *c)
         return true;
     if (decision.kind != RLF_NEXT_END && !c->ready.count)
         rlf_control_go_joined(c);
-    else if (decision.kind == RLF_NEXT_END && !rlf_control_defers(c, &decision))
+    else if (decision.kind == RLF_NEXT_END &&
+             !rlf_control_blocks_samplers(c, &decision))
         end_step(c);
     return false;
 }

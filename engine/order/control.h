@@ -7,13 +7,13 @@
  * transport, so a simulator can drive it.
  *
  * The rule that excludes deadlocks: commands have one global order n. Each rank
- * carries out
- * its commands in that order, and a command waits only for its own participants
- * and for smaller n; so the smallest unfinished one can always go on. Therefore
- * a rank's data is there for every later command once the piece that made it
- * was posted. What follows is posted behind it at once; only answers that
- * decide the control flow, rows that a generation completes and the end of the
- * step are waited for. Of the ranks that compute the same, one reports.
+ * carries out its commands in that order, and a command waits only for its own
+ * participants and for smaller n; so the smallest unfinished one can always go
+ * on. Therefore a rank's data is there for every later command once the piece
+ * that made it was posted. What follows is posted behind it at once; only
+ * answers that decide the control flow, rows that a generation completes and
+ * the end of the step are waited for. Of the ranks that compute the same, one
+ * reports.
  *
  * Weights are values too: an instance that changes a model makes a new version
  * of its first copy, and another copy gets it before the next instance that

@@ -2,7 +2,7 @@
  *
  *   control.c   life, what is posted next, reports
  *   choose.c    which of the decisions that are ready is posted next
- *   defer.c      which of their rows wait
+ *   defer.c     which of their rows are deferred
  *   share.c     what is posted to compute an instance
  *   assign.c    who computes which rows
  *   move.c      what has to be moved before: rows and weights
@@ -53,10 +53,12 @@ typedef struct track {
     uint32_t seats;     /* at most so many on a replica; 0: found then */
     double prompt;      /* tokens, on average */
     uint32_t longest;   /* of the responses that are complete */
-    int looked; /* the generation, less one, that this was found out of: */
-    bool stems; /* it reads what that makes, or what is made of it */
-    int traced; /* the reading, less one, that this was found out of: */
-    bool needs; /* it reads what that makes, or what is made of it */
+    int stems_of; /* 1 + the generation that `stems` was found for; 0: none */
+    bool stems;   /* the instance reads what that generation makes, or what is
+                     made of it */
+    int needs_of; /* 1 + the reading that `needs` was found for; 0: none */
+    bool needs;   /* the instance reads what that reading makes, or what is made
+                     of it */
 } track;
 
 /* A command that reports are awaited for. */
@@ -107,10 +109,11 @@ struct rlf_control {
     rlf_order *order;
     rlf_arena *scratch; /* of defer.c */
     rlf_arena *arena;   /* of what is posted in the present step: */
-    rlf_arena **posted; /* step s has number s % n_lanes, since what is made
+    rlf_arena **posted; /* step s has number s % n_steps, since what is made
                            ahead may be at work for so long */
-    rlf_arena **lanes;  /* of what is known of a step's instances: the same */
-    int n_lanes;
+    rlf_arena **step_arenas; /* by s % n_steps: what is known of the instances
+                                of step s */
+    int n_steps;
     uint64_t step;
     int n_ranks, n_words;
     rlf_arena *lasting;
@@ -138,8 +141,8 @@ struct rlf_control {
     RLF_VEC(ready) ready;  /* in the order in which they became so */
     RLF_VEC(ready) latest; /* those that come last */
     RLF_VEC(rlf_decision)
-    put_off; /* snapshots.c: until who samples ahead need
-                not stand still for them */
+    deferred; /* until ranks that sample ahead need not stand still for them
+                 (snapshots.c) */
     uint64_t n;
     uint64_t changes;   /* of who samples, is at work, or has rows */
     uint64_t **version; /* per resource and copy; NULL: no copies */
@@ -268,11 +271,11 @@ void rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy);
 void rlf_control_bring_pins(rlf_control *c);
 /* Something reads the pins of a model ahead: their time has come. */
 void rlf_control_take_waiting(rlf_control *c, int model);
-/* The ranks that sample, or are about to do so ahead; NULL: none. */
-const word *rlf_control_kept_free(rlf_control *c);
-/* Would ranks that sample ahead stand still if this were posted now, and wait
- * for what others have to do before? */
-bool rlf_control_defers(rlf_control *c, const rlf_decision *decision);
+/* The ranks that sample, or are about to sample ahead; NULL: none. */
+const word *rlf_control_next_samplers(rlf_control *c);
+/* True: ranks that sample ahead would stand still if this were posted now,
+ * since others have work to do before it. */
+bool rlf_control_blocks_samplers(rlf_control *c, const rlf_decision *decision);
 
 /* ---- assign.c ---- */
 
@@ -315,22 +318,25 @@ void rlf_control_run_latest(rlf_control *c);
 bool rlf_control_reads_sampling(rlf_control *c, int instance);
 /* The ranks of shares of calls that are awaited; generations apart. */
 word *rlf_control_at_work(rlf_control *c);
-/* If it were posted now, would someone wait who could go on? */
-bool rlf_control_is_held(rlf_control *c, ready *r);
-/* Not so, and that is true of all that there is of it. */
+/* True: the decision is not posted now, since a rank that could go on would
+ * wait for it. */
+bool rlf_control_is_deferred(rlf_control *c, ready *r);
+/* True: the decision is not deferred, and neither is any of its rows. */
 bool rlf_control_is_whole(rlf_control *c, ready *r);
-/* ... and where its rows are computed does not hang on who samples. */
+/* True: rlf_control_is_whole, and which ranks sample does not decide where its
+ * rows are computed. */
 bool rlf_control_can_prepare(rlf_control *c, ready *r);
-/* Of a call on all rows, the part that a decision is; as often as there are
- * replicas for each that gets some of it. */
+/* The part of all rows of a call that a decision has, times the replicas for
+ * each replica that gets some of it. */
 double rlf_control_part(rlf_control *c, const ready *r);
-/* Of one that is not held, what is to be posted first stays in `r`. False: that
- * is all. */
+/* Splits a decision that is not deferred: the rows to be posted first stay in
+ * `r`, the others are put into `left`. False: there are no others. */
 bool rlf_control_cut(rlf_control *c, ready *r, ready *left);
-/* Its rows join those of the same instance that wait: of what was posted
- * without them, or when nothing is sampled, of all. False: there are none. */
+/* Adds the decision's rows to the deferred ones of the same instance: to those
+ * that a posted piece left, or, when nothing is sampled, to any. False: there
+ * are none. */
 bool rlf_control_join(rlf_control *c, const rlf_decision *decision);
-/* Nothing is sampled any more. */
+/* Joins all deferred pieces by instance, since nothing is sampled any more. */
 void rlf_control_join_all(rlf_control *c);
 
 /* ---- share.c ---- */

@@ -42,13 +42,13 @@ stems_from_sampling(rlf_control *c, int instance)
     track *t = rlf_control_track(c, instance);
     if (instance == c->sampling)
         return true;
-    if (t->looked == c->sampling + 1)
+    if (t->stems_of == c->sampling + 1)
         return t->stems;
     const rlf_instance *in = rlf_control_instance(c, instance);
     bool stems = false;
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
         stems = stems || stems_from_sampling(c, from);
-    t->looked = c->sampling + 1;
+    t->stems_of = c->sampling + 1;
     t->stems = stems;
     return stems;
 }
@@ -254,13 +254,13 @@ needs(rlf_control *c, int instance, int reading)
     if (instance <= reading)
         return instance == reading;
     track *t = rlf_control_track(c, instance);
-    if (t->traced == reading + 1)
+    if (t->needs_of == reading + 1)
         return t->needs;
     const rlf_instance *in = rlf_control_instance(c, instance);
     bool any = false;
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
         any = any || needs(c, from, reading);
-    t->traced = reading + 1;
+    t->needs_of = reading + 1;
     t->needs = any;
     return any;
 }
@@ -307,14 +307,14 @@ is_behind_generation(const rlf_control *c, const ready *r)
     int generation = rlf_order_generation(c->order);
     int instance = r->decision.instance;
     if (generation < 0 || instance < generation ||
-        instance % c->n_lanes != generation % c->n_lanes ||
+        instance % c->n_steps != generation % c->n_steps ||
         rlf_control_instance(c, instance)->node->class->work != RLF_WORK_TRAIN)
         return false;
     return shares_rank(c, r, rlf_control_instance(c, generation)->node);
 }
 
 bool
-rlf_control_is_held(rlf_control *c, ready *r)
+rlf_control_is_deferred(rlf_control *c, ready *r)
 {
     int open = 0, idle = 0;
     if (is_behind_generation(c, r) || is_behind_reading(c, r))
@@ -335,7 +335,7 @@ rlf_control_is_held(rlf_control *c, ready *r)
 bool
 rlf_control_is_whole(rlf_control *c, ready *r)
 {
-    return !rlf_control_is_held(c, r) &&
+    return !rlf_control_is_deferred(c, r) &&
            (!is_piece(c, r) || r->n_going == r->decision.n_rows);
 }
 

@@ -4,9 +4,9 @@
 #include "engine/order/state.h"
 
 static frame *
-top(lane *l)
+top(step_state *st)
 {
-    return &l->frames.data[l->frames.count - 1];
+    return &st->frames.data[st->frames.count - 1];
 }
 
 static void
@@ -31,10 +31,10 @@ needs_newer(const rlf_order *order, const rlf_node *node)
 {
     if (node->ahead || !order->policy.copies || !order->policy.copies[node->id])
         return false;
-    int now = (int)(order->step % (uint64_t)order->n_lanes);
+    int now = (int)(order->step % (uint64_t)order->n_steps);
     for (int i = 0; i < node->n_reads; i++) {
         int writer = order->used[node->reads[i]].writer;
-        bool changed = writer >= 0 && writer % order->n_lanes == now;
+        bool changed = writer >= 0 && writer % order->n_steps == now;
         if (is_separate(order, node->reads[i]) &&
             (changed || order->graph->ahead > 1))
             return true;
@@ -45,7 +45,7 @@ needs_newer(const rlf_order *order, const rlf_node *node)
 /* Through what it reads and writes an instance waits for earlier ones: a
  * reader for the last writer, a writer for that and all readers since. */
 static void
-order_by_resources(rlf_order *order, lane *l, int self)
+order_by_resources(rlf_order *order, step_state *st, int self)
 {
     instance *in = at(order, self);
     const rlf_node *node = in->shown.node;
@@ -53,7 +53,7 @@ order_by_resources(rlf_order *order, lane *l, int self)
     in->last = needs_newer(order, node);
     for (int i = 0; i < node->n_writes; i++)
         most += 1 + order->used[node->writes[i]].readers.count;
-    in->after = RLF_NEW_ARRAY(l->arena, int, most);
+    in->after = RLF_NEW_ARRAY(st->arena, int, most);
     for (int i = 0; i < node->n_reads; i++) {
         usage *u = &order->used[node->reads[i]];
         if (node->ahead && is_separate(order, node->reads[i])) {
@@ -75,21 +75,21 @@ order_by_resources(rlf_order *order, lane *l, int self)
 }
 
 int
-rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
+rlf_order_add(rlf_order *order, step_state *st, const rlf_node *node,
               uint64_t iteration)
 {
-    instance *in = RLF_NEW(l->arena, instance);
-    int self = (int)l->instances.count * order->n_lanes + l->index;
-    in->lane = l->index;
+    instance *in = RLF_NEW(st->arena, instance);
+    int self = (int)st->instances.count * order->n_steps + st->index;
+    in->step = st->index;
     in->shown.node = node;
     in->shown.iteration = iteration;
-    in->shown.input = RLF_NEW_ARRAY(l->arena, rlf_origin, node->n_inputs);
+    in->shown.input = RLF_NEW_ARRAY(st->arena, rlf_origin, node->n_inputs);
     for (int i = 0; i < node->n_inputs; i++)
-        in->shown.input[i] = l->latest[node->inputs[i]];
+        in->shown.input[i] = st->latest[node->inputs[i]];
     for (int i = 0; i < node->n_outputs; i++)
-        l->latest[node->outputs[i]] = (rlf_origin){self, i};
+        st->latest[node->outputs[i]] = (rlf_origin){self, i};
     in->branch = -1;
-    RLF_PUSH(&l->instances, in);
+    RLF_PUSH(&st->instances, in);
     return self;
 }
 
@@ -97,24 +97,25 @@ rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
  * those of the node; it reads what the for itself read, and what the region
  * gave in the iteration before. */
 static int
-add_iteration(rlf_order *order, lane *l, frame *f)
+add_iteration(rlf_order *order, step_state *st, frame *f)
 {
     instance *loop = at(order, f->for_instance);
     const rlf_region *region = &order->graph->regions.data[f->region];
-    int self = rlf_order_add(order, l, loop->shown.node, loop->shown.iteration);
+    int self =
+        rlf_order_add(order, st, loop->shown.node, loop->shown.iteration);
     instance *in = at(order, self);
     in->shown.loop = true;
     in->started = true;
     int n_in = loop->shown.node->n_inputs, n_out = loop->shown.node->n_outputs;
     in->shown.input =
-        RLF_NEW_ARRAY(l->arena, rlf_origin, n_in + region->n_gives);
+        RLF_NEW_ARRAY(st->arena, rlf_origin, n_in + region->n_gives);
     for (int i = 0; i < n_in; i++)
         in->shown.input[i] = loop->shown.input[i];
     for (int i = 0; i < region->n_gives; i++)
         in->shown.input[n_in + i] =
-            f->turn ? l->latest[region->gives[i]] : (rlf_origin){-1, -1};
+            f->turn ? st->latest[region->gives[i]] : (rlf_origin){-1, -1};
     for (int i = 0; i < region->n_args; i++)
-        l->latest[region->args[i]] = (rlf_origin){self, n_out + i};
+        st->latest[region->args[i]] = (rlf_origin){self, n_out + i};
     return self;
 }
 
@@ -127,12 +128,12 @@ deeper(uint64_t iteration, const rlf_node *node, uint32_t turn)
 
 /* Leave the innermost for, or the flow. */
 static void
-leave(rlf_order *order, lane *l)
+leave(rlf_order *order, step_state *st)
 {
-    while (l->frames.count && top(l)->for_instance < 0)
-        l->frames.count--;
-    if (l->frames.count)
-        l->frames.count--;
+    while (st->frames.count && top(st)->for_instance < 0)
+        st->frames.count--;
+    if (st->frames.count)
+        st->frames.count--;
     else
         order->left = true;
 }
@@ -148,78 +149,79 @@ is_round(const rlf_order *order, const frame *f)
 
 /* Begin a round of a collect: its LOOP instance says whether there is one. */
 static int
-ask_round(rlf_order *order, lane *l, uint32_t *iteration)
+ask_round(rlf_order *order, step_state *st, uint32_t *iteration)
 {
-    frame *f = top(l);
+    frame *f = top(st);
     instance *loop = at(order, f->for_instance);
     f->next = 0;
     f->keep = -1;
     f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
     *iteration = f->turn;
-    return l->control = add_iteration(order, l, f);
+    return st->control = add_iteration(order, st, f);
 }
 
 /* The collect itself is answered, or a LOOP of it. */
 static int
-enter_collect(rlf_order *order, lane *l, int answered, uint32_t *iteration)
+enter_collect(rlf_order *order, step_state *st, int answered,
+              uint32_t *iteration)
 {
     const instance *in = at(order, answered);
     if (!in->shown.loop) {
-        RLF_PUSH(&l->frames, (frame){.region = in->shown.node->regions[0],
-                                     .for_instance = answered});
-        return ask_round(order, l, iteration);
+        RLF_PUSH(&st->frames, (frame){.region = in->shown.node->regions[0],
+                                      .for_instance = answered});
+        return ask_round(order, st, iteration);
     }
     if (in->branch < 0)
-        l->frames.count--;
+        st->frames.count--;
     return -1;
 }
 
 /* The control node is answered: enter what it chose. Returns the LOOP instance
  * of a first iteration, or -1. */
 static int
-enter(rlf_order *order, lane *l, uint32_t *iteration)
+enter(rlf_order *order, step_state *st, uint32_t *iteration)
 {
-    int answered = l->control;
+    int answered = st->control;
     instance *in = at(order, answered);
     const rlf_node *node = in->shown.node;
-    l->control = -1;
+    st->control = -1;
     if (node->class->control_flow == RLF_CONTROL_FLOW_LEAVE) {
         if (in->leave)
-            leave(order, l);
+            leave(order, st);
         return -1;
     }
     if (node->class->control_flow == RLF_CONTROL_FLOW_ROUNDS)
-        return enter_collect(order, l, answered, iteration);
+        return enter_collect(order, st, answered, iteration);
     if (node->class->control_flow != RLF_CONTROL_FLOW_LOOP) {
         if (in->branch >= 0 && in->branch < node->n_regions)
-            RLF_PUSH(&l->frames, (frame){.region = node->regions[in->branch],
-                                         .for_instance = -1,
-                                         .iteration = in->shown.iteration});
+            RLF_PUSH(&st->frames, (frame){.region = node->regions[in->branch],
+                                          .for_instance = -1,
+                                          .iteration = in->shown.iteration});
         return -1;
     }
     if (!in->count)
         return -1;
-    RLF_PUSH(&l->frames,
+    RLF_PUSH(&st->frames,
              (frame){.region = node->regions[0],
                      .for_instance = answered,
                      .turns = in->count,
                      .iteration = deeper(in->shown.iteration, node, 0)});
     *iteration = 0;
-    return add_iteration(order, l, top(l));
+    return add_iteration(order, st, top(st));
 }
 
 /* The frame is at its end: the next iteration (its LOOP instance is returned),
  * or out of it. */
 static int
-next_turn(rlf_order *order, lane *l, uint32_t *iteration)
+next_turn(rlf_order *order, step_state *st, uint32_t *iteration)
 {
-    frame *f = top(l);
+    frame *f = top(st);
     if (is_round(order, f)) {
         f->turn++;
-        return ask_round(order, l, iteration);
+        return ask_round(order, st, iteration);
     }
     if (f->for_instance < 0 || f->turn + 1 == f->turns) {
-        l->frames.count--;
+        st->frames.count--;
         return -1;
     }
     const instance *loop = at(order, f->for_instance);
@@ -227,7 +229,7 @@ next_turn(rlf_order *order, lane *l, uint32_t *iteration)
     f->next = 0;
     f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
     *iteration = f->turn;
-    return add_iteration(order, l, f);
+    return add_iteration(order, st, f);
 }
 
 /* A round of a collect that is issued, but not over. */
@@ -242,14 +244,14 @@ static bool
 ahead_issued(const rlf_order *order)
 {
     return order->made == order->step + order->graph->ahead &&
-           !lane_of(order, order->made)->ahead;
+           !step_of(order, order->made)->ahead;
 }
 
 /* Does the node change what things read that are yet to be issued ahead? */
 static bool
-must_wait(const rlf_order *order, const lane *l, const rlf_node *node)
+must_wait(const rlf_order *order, const step_state *st, const rlf_node *node)
 {
-    for (int i = 0; !l->ahead && i < node->n_writes; i++)
+    for (int i = 0; !st->ahead && i < node->n_writes; i++)
         if (order->held[node->writes[i]] && !ahead_issued(order))
             return true;
     return false;
@@ -257,70 +259,70 @@ must_wait(const rlf_order *order, const lane *l, const rlf_node *node)
 
 /* Of the flow itself a walk issues what is ahead, or what is not. */
 static bool
-is_passed(const lane *l, const frame *f, const rlf_node *node)
+is_passed(const step_state *st, const frame *f, const rlf_node *node)
 {
-    return f->region == 0 && node->ahead != l->ahead;
+    return f->region == 0 && node->ahead != st->ahead;
 }
 
 static void
-issue_node(rlf_order *order, lane *l, frame *f, const rlf_node *node)
+issue_node(rlf_order *order, step_state *st, frame *f, const rlf_node *node)
 {
-    int self = rlf_order_add(order, l, node, f->iteration);
-    order_by_resources(order, l, self);
+    int self = rlf_order_add(order, st, node, f->iteration);
+    order_by_resources(order, st, self);
     if (node->class->control_flow != RLF_CONTROL_FLOW_NONE)
-        l->control = self;
-    if (node->class->keeps)
+        st->control = self;
+    if (node->class->ends_round)
         f->keep = self;
 }
 
-/* Issue a lane's nodes as far as it goes; the same answer as rlf_order_issue.
+/* Issue a step's nodes as far as it goes; the same answer as rlf_order_issue.
  */
 static int
-walk(rlf_order *order, lane *l, uint32_t *iteration)
+walk(rlf_order *order, step_state *st, uint32_t *iteration)
 {
     for (;;) {
-        if (l->control >= 0) {
-            if (!at(order, l->control)->done)
+        if (st->control >= 0) {
+            if (!at(order, st->control)->done)
                 return -1;
-            int loop = enter(order, l, iteration);
+            int loop = enter(order, st, iteration);
             if (loop >= 0)
                 return loop;
         }
-        if (!l->frames.count)
+        if (!st->frames.count)
             return -1;
-        frame *f = top(l);
+        frame *f = top(st);
         const rlf_region *region = &order->graph->regions.data[f->region];
         if (f->next == region->n_nodes) {
             if (round_is_open(order, f))
                 return -1;
-            int loop = next_turn(order, l, iteration);
+            int loop = next_turn(order, st, iteration);
             if (loop >= 0)
                 return loop;
             continue;
         }
         const rlf_node *node =
             &order->graph->nodes.data[region->nodes[f->next]];
-        bool passed = is_passed(l, f, node);
-        if (!passed && must_wait(order, l, node))
+        bool passed = is_passed(st, f, node);
+        if (!passed && must_wait(order, st, node))
             return -1;
         f->next++;
         if (!passed)
-            issue_node(order, l, f, node);
+            issue_node(order, st, f, node);
     }
 }
 
 static void
-begin_walk(lane *l, bool ahead)
+begin_walk(step_state *st, bool ahead)
 {
-    l->ahead = ahead;
-    RLF_PUSH(&l->frames, (frame){.region = 0, .for_instance = -1});
+    st->ahead = ahead;
+    RLF_PUSH(&st->frames, (frame){.region = 0, .for_instance = -1});
 }
 
 /* The walk has come to its end. */
 static bool
-is_over(const lane *l)
+is_over(const step_state *st)
 {
-    return !l->frames.count && l->control < 0;
+    return !st->frames.count && st->control < 0;
 }
 
 /* Issues what is made ahead, one step's after the other's. */
@@ -328,15 +330,15 @@ static int
 issue_ahead(rlf_order *order, uint32_t *iteration)
 {
     while (!ahead_issued(order)) {
-        lane *l = lane_of(order, order->made);
-        if (l->ahead) {
-            int loop = walk(order, l, iteration);
-            if (loop >= 0 || !is_over(l))
+        step_state *st = step_of(order, order->made);
+        if (st->ahead) {
+            int loop = walk(order, st, iteration);
+            if (loop >= 0 || !is_over(st))
                 return loop;
-            l->ahead = false;
-            l->n_ahead = l->instances.count;
+            st->ahead = false;
+            st->n_ahead = st->instances.count;
         } else {
-            begin_walk(lane_of(order, ++order->made), true);
+            begin_walk(step_of(order, ++order->made), true);
         }
     }
     return -1;
@@ -346,20 +348,20 @@ int
 rlf_order_issue(rlf_order *order, uint32_t *iteration)
 {
     int loop = issue_ahead(order, iteration);
-    lane *l = lane_of(order, order->step);
-    if (loop >= 0 || l->ahead)
+    step_state *st = step_of(order, order->step);
+    if (loop >= 0 || st->ahead)
         return loop;
     if (!order->begun) {
         if (order->made < order->step)
             return -1;
-        begin_walk(l, false);
+        begin_walk(st, false);
         order->begun = true;
     }
-    return walk(order, l, iteration);
+    return walk(order, st, iteration);
 }
 
 bool
 rlf_order_issued(const rlf_order *order)
 {
-    return order->begun && is_over(lane_of(order, order->step));
+    return order->begun && is_over(step_of(order, order->step));
 }

@@ -197,7 +197,7 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
         return;
     rlf_arena *scratch = rlf_arena_new();
     senders own = {.busy = all_but(c, to, n_to, scratch),
-                   .sampling = rlf_control_kept_free(c)};
+                   .sampling = rlf_control_next_samplers(c)};
     holders h = holders_of(c, t, NULL, n, &own);
     rlf_edge *rounds;
     int n_rounds = rlf_edge_all_gather(&h.shown, to, n_to, n, scratch, &rounds);

@@ -26,15 +26,15 @@ rlf_order_new(const rlf_graph *graph, rlf_policy policy)
     rlf_order *order = rlf_calloc(1, sizeof *order);
     order->graph = graph;
     order->policy = policy;
-    order->n_lanes = (int)graph->ahead + 1;
+    order->n_steps = (int)graph->ahead + 1;
     order->generation = -1;
-    order->lanes = rlf_calloc((size_t)order->n_lanes, sizeof *order->lanes);
-    for (int i = 0; i < order->n_lanes; i++) {
-        order->lanes[i] = (lane){
+    order->steps = rlf_calloc((size_t)order->n_steps, sizeof *order->steps);
+    for (int i = 0; i < order->n_steps; i++) {
+        order->steps[i] = (step_state){
             .index = i,
             .arena = rlf_arena_new(),
             .latest =
-                rlf_calloc(graph->values.count, sizeof *order->lanes[i].latest),
+                rlf_calloc(graph->values.count, sizeof *order->steps[i].latest),
             .control = -1,
         };
     }
@@ -51,51 +51,51 @@ rlf_order_free(rlf_order *order)
 {
     if (!order)
         return;
-    for (int i = 0; i < order->n_lanes; i++) {
-        RLF_VEC_FREE(&order->lanes[i].instances);
-        RLF_VEC_FREE(&order->lanes[i].frames);
-        rlf_arena_free(order->lanes[i].arena);
-        free(order->lanes[i].latest);
+    for (int i = 0; i < order->n_steps; i++) {
+        RLF_VEC_FREE(&order->steps[i].instances);
+        RLF_VEC_FREE(&order->steps[i].frames);
+        rlf_arena_free(order->steps[i].arena);
+        free(order->steps[i].latest);
     }
     for (size_t i = 0; i < order->graph->resources.count; i++)
         RLF_VEC_FREE(&order->used[i].readers);
-    free(order->lanes);
+    free(order->steps);
     free(order->used);
     free(order->held);
     free(order);
 }
 
-/* Users of a resource that were instances of the lane are done. */
+/* Users of a resource that were instances of the step are done. */
 static void
-forget_users(rlf_order *order, const lane *l)
+forget_users(rlf_order *order, const step_state *st)
 {
     for (size_t i = 0; i < order->graph->resources.count; i++) {
         usage *u = &order->used[i];
         size_t left = 0;
-        if (u->writer % order->n_lanes == l->index)
+        if (u->writer % order->n_steps == st->index)
             u->writer = -1;
         for (size_t k = 0; k < u->readers.count; k++)
-            if (u->readers.data[k] % order->n_lanes != l->index)
+            if (u->readers.data[k] % order->n_steps != st->index)
                 u->readers.data[left++] = u->readers.data[k];
         u->readers.count = left;
     }
 }
 
-/* Its lane is that of a new step. */
+/* The state of the step begins anew. */
 static void
 clear(rlf_order *order, uint64_t step)
 {
-    lane *l = lane_of(order, step);
-    forget_users(order, l);
-    l->step = step;
-    rlf_arena_reset(l->arena);
-    l->instances.count = 0;
-    l->frames.count = 0;
-    l->first_open = l->n_ahead = 0;
-    l->control = -1;
-    l->ahead = false;
+    step_state *st = step_of(order, step);
+    forget_users(order, st);
+    st->step = step;
+    rlf_arena_reset(st->arena);
+    st->instances.count = 0;
+    st->frames.count = 0;
+    st->first_open = st->n_ahead = 0;
+    st->control = -1;
+    st->ahead = false;
     for (size_t i = 0; i < order->graph->values.count; i++)
-        l->latest[i] = (rlf_origin){-1, -1};
+        st->latest[i] = (rlf_origin){-1, -1};
 }
 
 int
@@ -121,8 +121,8 @@ rlf_order_settle(rlf_order *order)
 static bool
 is_made(const rlf_order *order, uint64_t step)
 {
-    const lane *l = lane_of(order, step);
-    return step <= order->made && !l->ahead && l->first_open >= l->n_ahead;
+    const step_state *st = step_of(order, step);
+    return step <= order->made && !st->ahead && st->first_open >= st->n_ahead;
 }
 
 bool
@@ -152,14 +152,14 @@ rlf_order_restore(rlf_order *order, uint64_t step)
     order->step = step;
     order->made = step + order->graph->ahead;
     for (uint64_t s = step + 1; s <= order->made; s++) {
-        lane *l = lane_of(order, s);
+        step_state *st = step_of(order, s);
         const rlf_node *node;
         clear(order, s);
         for (int i = 0; (node = rlf_order_restored(order->graph, i)); i++) {
-            int self = rlf_order_add(order, l, node, 0);
+            int self = rlf_order_add(order, st, node, 0);
             at(order, self)->done = true;
         }
-        l->first_open = l->n_ahead = l->instances.count;
+        st->first_open = st->n_ahead = st->instances.count;
     }
 }
 
@@ -167,13 +167,13 @@ int
 rlf_order_undone(const rlf_order *order, uint32_t *complete, uint32_t *n_rows)
 {
     for (uint64_t s = order->step; s <= order->made; s++) {
-        const lane *l = lane_of(order, s);
-        if (l->first_open == l->instances.count)
+        const step_state *st = step_of(order, s);
+        if (st->first_open == st->instances.count)
             continue;
-        const instance *in = l->instances.data[l->first_open];
+        const instance *in = st->instances.data[st->first_open];
         *complete = in->n_ready;
         *n_rows = in->n_rows;
-        return (int)l->first_open * order->n_lanes + l->index;
+        return (int)st->first_open * order->n_steps + st->index;
     }
     return -1;
 }
@@ -181,14 +181,14 @@ rlf_order_undone(const rlf_order *order, uint32_t *complete, uint32_t *n_rows)
 int
 rlf_order_pending(const rlf_order *order, int id, int after)
 {
-    const lane *l = &order->lanes[id % order->n_lanes];
-    size_t end = (size_t)(id / order->n_lanes), i = l->first_open;
+    const step_state *st = &order->steps[id % order->n_steps];
+    size_t end = (size_t)(id / order->n_steps), i = st->first_open;
     if (after >= 0)
-        i = (size_t)(after / order->n_lanes) + 1;
+        i = (size_t)(after / order->n_steps) + 1;
     for (; i < end; i++) {
-        const instance *in = l->instances.data[i];
+        const instance *in = st->instances.data[i];
         if (!in->all && !in->done)
-            return (int)i * order->n_lanes + l->index;
+            return (int)i * order->n_steps + st->index;
     }
     return -1;
 }
@@ -196,9 +196,9 @@ rlf_order_pending(const rlf_order *order, int id, int after)
 int
 rlf_order_behind(const rlf_order *order, int id)
 {
-    const lane *l = &order->lanes[id % order->n_lanes];
-    size_t next = (size_t)(id / order->n_lanes) + 1;
-    return next < l->instances.count ? id + order->n_lanes : -1;
+    const step_state *st = &order->steps[id % order->n_steps];
+    size_t next = (size_t)(id / order->n_steps) + 1;
+    return next < st->instances.count ? id + order->n_steps : -1;
 }
 
 int
@@ -216,7 +216,7 @@ rlf_order_instance(const rlf_order *order, int index)
 int
 rlf_order_count(const rlf_order *order)
 {
-    return (int)lane_of(order, order->step)->instances.count;
+    return (int)step_of(order, order->step)->instances.count;
 }
 
 bool
@@ -234,22 +234,22 @@ rlf_order_latest(const rlf_order *order, int value)
 rlf_origin
 rlf_order_later(const rlf_order *order, int later, int value)
 {
-    return lane_of(order, order->step + (uint64_t)later)->latest[value];
+    return step_of(order, order->step + (uint64_t)later)->latest[value];
 }
 
 void
 rlf_order_opened(rlf_order *order, int index, uint32_t n_rows,
                  const uint32_t *owner)
 {
-    lane *l = &order->lanes[index % order->n_lanes];
+    step_state *st = &order->steps[index % order->n_steps];
     instance *in = at(order, index);
     in->opened = true;
     in->n_rows = n_rows;
     in->owner = owner;
-    in->ready = RLF_NEW_ARRAY(l->arena, bool, n_rows);
-    in->arrived = RLF_NEW_ARRAY(l->arena, uint32_t, n_rows);
+    in->ready = RLF_NEW_ARRAY(st->arena, bool, n_rows);
+    in->arrived = RLF_NEW_ARRAY(st->arena, uint32_t, n_rows);
     if (!in->taken) /* else a piece was given out already */
-        in->taken = RLF_NEW_ARRAY(l->arena, bool, n_rows);
+        in->taken = RLF_NEW_ARRAY(st->arena, bool, n_rows);
 }
 
 void
@@ -268,7 +268,7 @@ void
 rlf_order_done(rlf_order *order, int index, uint32_t count, int branch,
                bool leave)
 {
-    lane *l = &order->lanes[index % order->n_lanes];
+    step_state *st = &order->steps[index % order->n_steps];
     instance *in = at(order, index);
     in->opened = in->done = true;
     in->count = count;
@@ -276,7 +276,7 @@ rlf_order_done(rlf_order *order, int index, uint32_t count, int branch,
     in->leave = leave;
     if (order->generation == index)
         order->generation = -1;
-    while (l->first_open < l->instances.count &&
-           l->instances.data[l->first_open]->done)
-        l->first_open++;
+    while (st->first_open < st->instances.count &&
+           st->instances.data[st->first_open]->done)
+        st->first_open++;
 }

@@ -1,5 +1,5 @@
-/* Parts of ranks in a command of the controller: the share of a
- * rank, its messages, its hand in moving weights.
+/* Parts of ranks in a command of the controller: the share of a rank, its
+ * messages, its hand in moving weights.
  *
  * One rank's view of control.h's commands, for who carries them out and for who
  * only plays them, so that the two cannot differ about it. What it takes to
@@ -29,8 +29,8 @@ bool rlf_rank_part_of(const rlf_control *control,
 bool rlf_rank_command_for(const rlf_control *control,
                           const rlf_rank_command *command, int rank,
                           rlf_arena *arena, rlf_rank_command *out);
-/* The same of all ranks, in two lists with an entry for each: who is told, and
- * with what part. */
+/* The parts of all ranks, in two lists with an entry for each rank: out[r] is
+ * the part of rank r, told[r] says whether it gets the command. */
 void rlf_rank_parts_of(const rlf_control *control,
                        const rlf_rank_command *command, rlf_arena *arena,
                        rlf_rank_part *out, bool *told);

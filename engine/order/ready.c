@@ -20,7 +20,7 @@ resources_free(const rlf_order *order, const instance *in)
             return false;
     return in->last ? ahead_done(order)
            : in->next
-               ? rlf_order_made_before(order, order->lanes[in->lane].step)
+               ? rlf_order_made_before(order, order->steps[in->step].step)
                : true;
 }
 
@@ -38,7 +38,7 @@ follows(const instance *in, const instance *from)
 static rlf_arena *
 arena_of(const rlf_order *order, const instance *in)
 {
-    return order->lanes[in->lane].arena;
+    return order->steps[in->step].arena;
 }
 
 /* The producer whose rows decide: NULL if all inputs are complete. */
@@ -221,11 +221,11 @@ run_rest(rlf_order *order, int index, rlf_decision *out)
 }
 
 static bool
-ready_in(rlf_order *order, const lane *l, rlf_decision *out)
+ready_in(rlf_order *order, const step_state *st, rlf_decision *out)
 {
-    for (size_t i = l->first_open; i < l->instances.count; i++) {
-        instance *in = l->instances.data[i];
-        int id = (int)i * order->n_lanes + l->index;
+    for (size_t i = st->first_open; i < st->instances.count; i++) {
+        instance *in = st->instances.data[i];
+        int id = (int)i * order->n_steps + st->index;
         const instance *stream;
         if (in->done || in->shown.loop || !resources_free(order, in) ||
             !inputs_ready(order, in, &stream))
@@ -250,23 +250,24 @@ static bool
 order_ready(rlf_order *order, rlf_decision *out)
 {
     for (uint64_t s = order->step; s <= order->made; s++) {
-        const lane *l = lane_of(order, s);
-        if ((l->ahead || l->first_open < l->n_ahead) && ready_in(order, l, out))
+        const step_state *st = step_of(order, s);
+        if ((st->ahead || st->first_open < st->n_ahead) &&
+            ready_in(order, st, out))
             return true;
     }
-    return ready_in(order, lane_of(order, order->step), out);
+    return ready_in(order, step_of(order, order->step), out);
 }
 
 /* The step is over: what was issued of it is done, and the next can begin. */
 static bool
 is_over(const rlf_order *order)
 {
-    const lane *l = lane_of(order, order->step);
+    const step_state *st = step_of(order, order->step);
     bool next = order->graph->ahead && !order->settles
                     ? rlf_order_made_before(order, order->step + 2)
                     : ahead_done(order);
     return next && rlf_order_issued(order) &&
-           l->first_open == l->instances.count;
+           st->first_open == st->instances.count;
 }
 
 rlf_decision

@@ -13,8 +13,8 @@
  * after the other.
  *
  * A node that every rank computes needs its inputs everywhere. Posted behind an
- * update it would keep who samples ahead waiting for the update; so it is put
- * off. */
+ * update it would keep ranks that sample ahead waiting for the update; so it is
+ * deferred (rlf_control_blocks_samplers). */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 #include "engine/plan/weight_copies.h"
@@ -179,7 +179,7 @@ samplers_of(rlf_control *c, int generation)
 }
 
 const word *
-rlf_control_kept_free(rlf_control *c)
+rlf_control_next_samplers(rlf_control *c)
 {
     int generation = rlf_order_generation(c->order);
     if (c->sampling >= 0)
@@ -219,7 +219,7 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
 }
 
 bool
-rlf_control_defers(rlf_control *c, const rlf_decision *decision)
+rlf_control_blocks_samplers(rlf_control *c, const rlf_decision *decision)
 {
     int generation = rlf_order_generation(c->order);
     if (generation < 0 || !rlf_control_instance(c, generation)->node->ahead)

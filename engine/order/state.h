@@ -20,7 +20,7 @@ typedef struct found {
 
 typedef struct instance {
     rlf_instance shown;
-    int lane;
+    int step;   /* the index of its step_state */
     int *after; /* instances that must be done first (resources) */
     int n_after;
     bool last;    /* and all that is made ahead, */
@@ -60,7 +60,7 @@ typedef struct usage {
 /* A step of the run that is under way: its instances, and where the walk
  * through its program is. The part that is made ahead and the rest walk one
  * after the other. */
-typedef struct lane {
+typedef struct step_state {
     int index;
     uint64_t step;
     rlf_arena *arena; /* of the step */
@@ -71,13 +71,13 @@ typedef struct lane {
     int control;    /* the control instance that issuing waits for, or -1 */
     bool ahead;     /* it is the part made ahead that is issued, */
     size_t n_ahead; /* and so many instances are of that */
-} lane;
+} step_state;
 
 struct rlf_order {
     const rlf_graph *graph;
     rlf_policy policy;
-    lane *lanes; /* of step s: s % n_lanes */
-    int n_lanes;
+    step_state *steps; /* step s has steps[s % n_steps] */
+    int n_steps;
     uint64_t step;  /* the present one, from 1 on; 0: none has begun */
     uint64_t made;  /* what is made ahead was begun up to this step */
     usage *used;    /* per resource */
@@ -89,19 +89,19 @@ struct rlf_order {
     bool left;
 };
 
-static inline lane *
-lane_of(const rlf_order *order, uint64_t step)
+static inline step_state *
+step_of(const rlf_order *order, uint64_t step)
 {
-    return &order->lanes[step % (uint64_t)order->n_lanes];
+    return &order->steps[step % (uint64_t)order->n_steps];
 }
 
-/* Instance i of a lane is known as i * n_lanes + lane: unique while its step is
- * under way. */
+/* Instance i of a step is known as i * n_steps + the step's index: unique while
+ * the step is under way. */
 static inline instance *
 at(const rlf_order *order, int id)
 {
-    return order->lanes[id % order->n_lanes]
-        .instances.data[id / order->n_lanes];
+    return order->steps[id % order->n_steps]
+        .instances.data[id / order->n_steps];
 }
 
 /* issue.c: issue nodes until a control node must be answered or the program
@@ -109,7 +109,7 @@ at(const rlf_order *order, int id)
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
 /* Enter an instance of a node; returns its id. */
-int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
+int rlf_order_add(rlf_order *order, step_state *st, const rlf_node *node,
                   uint64_t iteration);
 
 #endif

@@ -447,7 +447,7 @@ rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since)
     rank_step *s = &rank->steps[at];
     rlf_arena_reset(s->env.pool);
     s->env.step = step;
-    s->env.since = since;
+    s->env.weights_step = since;
     s->tokens = 0;
     rlf_metrics_begin(&s->metrics);
     for (size_t i = at; i < rank->slots.count; i += n)

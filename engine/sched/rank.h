@@ -61,7 +61,7 @@ typedef struct rlf_rank {
     int n_steps;
     rank_step *now;            /* of the command in hand */
     double seconds[RLF_TIMES]; /* since the present step began */
-    double *calls;             /* likewise, per node */
+    double *calls;             /* per node: seconds since then */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns, decodes; /* of it, that were not reported yet */
     RLF_VEC(int)
@@ -80,7 +80,7 @@ typedef struct rlf_rank {
     rlf_weight_edge **edges; /* per resource and copy: to it, from the first */
     rlf_weight_edge **later; /* from it, if it keeps weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
-their way between processes */
+                          their way between processes */
     rlf_mesh_groups groups; /* of meshes and copies */
     /* Takes reports. */
     rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);
@@ -91,11 +91,13 @@ their way between processes */
  * `threads`: of its team; `run_threads`: of all ranks on this machine. */
 rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
                          rlf_err *err);
+/* Frees all that rlf_rank_open made, also after an error of it. */
+void rlf_rank_close(rlf_rank *rank);
 /* The plan and the resources as this rank opened them. */
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
 /* Its memory by purpose. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
-/* That, its limit and its work, in `arena`. */
+/* Its memory by purpose, its limit and its work, in `arena`. */
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
@@ -117,7 +119,6 @@ rlf_status rlf_rank_find_limit(rlf_rank *rank, const rlf_backend *backend,
 /* Pools get what is left of a device's memory. All ranks make the call, once
  * their resources are open. */
 rlf_status rlf_rank_fill_pools(rlf_rank *rank, rlf_err *err);
-void rlf_rank_close(rlf_rank *rank);
 
 /* ---- execute.c ---- */
 

@@ -116,7 +116,7 @@ check(const rlf_run *run, rlf_err *err)
     if (many && rlf_comm_lost(run->options.world) >= 0)
         return fail_again(err, "a process was lost");
     bool begun = run->ranks[0].marked == run->step + 1;
-    if (run->graph->ahead && (many || !run->whole || !begun))
+    if (run->graph->ahead && (many || !run->ahead_complete || !begun))
         return fail_again(err, "what is made ahead was not complete on rank 0 "
                                "when the step began");
     for (size_t i = 0; i < run->graph->resources.count; i++)

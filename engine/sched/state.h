@@ -42,7 +42,8 @@ struct rlf_run {
     uint32_t *called;
     uint32_t *ended_steps; /* per rank */
     rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
-    bool whole; /* when the present step began all that is made ahead was */
+    bool ahead_complete; /* when the present step began, all that is made
+                            ahead was complete */
     bool ended;
     bool failed;
     bool stands; /* it failed because a rank does not get anywhere */

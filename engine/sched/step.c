@@ -322,8 +322,8 @@ take_step(rlf_run *run, rlf_err *err)
                               .instance = -1,
                               .node = -1,
                               .step = run->step + 1};
-    run->whole = rlf_order_made_before(rlf_control_order(run->control),
-                                       run->step + run->graph->ahead + 1);
+    run->ahead_complete = rlf_order_made_before(
+        rlf_control_order(run->control), run->step + run->graph->ahead + 1);
     RLF_TRY(rlf_controller_begin(run, err, &begin.fresh));
     uint32_t last = begin.step + run->graph->ahead;
     for (uint32_t i = 0; i < begin.fresh; i++)

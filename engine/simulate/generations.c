@@ -31,9 +31,9 @@ new_generation(rlf_ranks *r, command_progress *l, const rlf_share *of)
     generation *g = RLF_NEW(r->arena, generation);
     const rlf_rank_command *command = l->command;
     g->progress = l;
-    g->lane = r->step % (uint64_t)r->n_lanes;
-    g->older = r->generations[g->lane];
-    r->generations[g->lane] = g;
+    g->step = r->step % (uint64_t)r->n_steps;
+    g->older = r->generations[g->step];
+    r->generations[g->step] = g;
     g->ranks = RLF_NEW_ARRAY(r->arena, int, command->n_shares);
     for (int i = 0; i < command->n_shares; i++)
         if (command->shares[i].rows == of->rows)

@@ -14,24 +14,24 @@ rlf_ranks_new(rlf_control *control, const rlf_ranks_options *options)
     r->plan = rlf_control_plan(control);
     r->n = r->plan->ranks;
     r->list = rlf_calloc((size_t)r->n, sizeof *r->list);
-    r->n_lanes = (int)r->plan->graph->ahead + 1;
-    size_t lanes = (size_t)r->n_lanes;
-    r->arenas = rlf_calloc(lanes, sizeof *r->arenas);
-    r->generations = rlf_calloc(lanes, sizeof *r->generations);
-    for (size_t i = 0; i < lanes; i++)
+    r->n_steps = (int)r->plan->graph->ahead + 1;
+    size_t n_steps = (size_t)r->n_steps;
+    r->arenas = rlf_calloc(n_steps, sizeof *r->arenas);
+    r->generations = rlf_calloc(n_steps, sizeof *r->generations);
+    for (size_t i = 0; i < n_steps; i++)
         r->arenas[i] = rlf_arena_new();
     r->arena = r->arenas[0];
     return r;
 }
 
-/* The commands of the step of a lane are over. */
+/* The commands of the step of a step are over. */
 static void
-clear_lane(rlf_ranks *r, size_t lane)
+clear_step(rlf_ranks *r, size_t index)
 {
-    for (generation *g = r->generations[lane]; g; g = g->older)
+    for (generation *g = r->generations[index]; g; g = g->older)
         rlf_ranks_free_generation(g);
-    r->generations[lane] = NULL;
-    rlf_arena_reset(r->arenas[lane]);
+    r->generations[index] = NULL;
+    rlf_arena_reset(r->arenas[index]);
 }
 
 void
@@ -39,8 +39,8 @@ rlf_ranks_free(rlf_ranks *r)
 {
     if (!r)
         return;
-    for (int i = 0; i < r->n_lanes; i++) {
-        clear_lane(r, (size_t)i);
+    for (int i = 0; i < r->n_steps; i++) {
+        clear_step(r, (size_t)i);
         rlf_arena_free(r->arenas[i]);
     }
     for (int i = 0; i < r->n; i++) {
@@ -509,16 +509,16 @@ int
 rlf_ranks_begin(rlf_ranks *r)
 {
     int fresh = rlf_control_begin(r->control);
-    size_t lane = ++r->step % (uint64_t)r->n_lanes;
+    size_t index = ++r->step % (uint64_t)r->n_steps;
     for (int i = 0; i < r->n; i++) {
         rank_state *me = &r->list[i];
         RLF_ASSERT(me->next == me->mail.count && !me->now);
         me->mail.count = me->next = 0;
-        if (me->of && me->of->lane == lane)
+        if (me->of && me->of->step == index)
             me->of = NULL;
     }
-    clear_lane(r, lane);
-    r->arena = r->arenas[lane];
+    clear_step(r, index);
+    r->arena = r->arenas[index];
     return fresh;
 }
 

@@ -53,7 +53,7 @@ typedef struct sample {
 struct generation {
     command_progress *progress;
     int *ranks, n_ranks; /* in the order of the shares; the first leads */
-    size_t lane;
+    size_t step;         /* the index of its step, step % n_steps */
     RLF_VEC(sample) active;
     RLF_VEC(sample) waiting; /* from `next` on */
     size_t next;
@@ -105,7 +105,7 @@ struct rlf_ranks {
     double now, free; /* the clock; when the controller is free */
     rlf_arena **arenas;
     generation **generations; /* per arena, to be freed with it */
-    int n_lanes;
+    int n_steps;
     uint64_t step;
     rlf_arena *arena;
 };

@@ -9,8 +9,8 @@ static const sequences none = {.known = true};
 uint64_t
 rlf_sim_step(const simulation *s, int instance)
 {
-    uint64_t lanes = (uint64_t)s->n_lanes, step = s->step;
-    while (step % lanes != (uint64_t)instance % lanes)
+    uint64_t n_steps = (uint64_t)s->n_steps, step = s->step;
+    while (step % n_steps != (uint64_t)instance % n_steps)
         step++;
     return step;
 }
@@ -68,7 +68,7 @@ draw_lengths(simulation *s, int instance, int index)
 {
     const rlf_node *node = rlf_sim_instance(s, instance)->node;
     const rlf_workload *w = s->options->workload;
-    rlf_arena *arena = s->lanes[instance % s->n_lanes];
+    rlf_arena *arena = s->step_arenas[instance % s->n_steps];
     rlf_rank_event rows = rows_of(s, node, index, arena);
     rlf_length *list = RLF_NEW_ARRAY(arena, rlf_length, rows.n_rows + 1);
     const rlf_set_size *size = &s->options->sizes->set[index];

@@ -225,7 +225,7 @@ part_at_work(void *self, int rank)
 static rlf_rank_event
 answer_open(simulation *s, const rlf_rank_command *command)
 {
-    rlf_arena *arena = s->lanes[command->instance % s->n_lanes];
+    rlf_arena *arena = s->step_arenas[command->instance % s->n_steps];
     const rlf_node *node = node_of(s, command);
     rlf_rank_event event = rlf_answer_open(&s->answers, command, node, arena);
     if (!rlf_workload_draws(s->options->workload))
@@ -420,9 +420,9 @@ begin_step(simulation *s)
     uint64_t last = ++s->step + s->graph->ahead;
     memset(s->sums, 0, sizeof *s->sums * RLF_SIM_SUMS);
     for (int i = 0; i < fresh; i++) {
-        size_t lane = (last - (uint64_t)i) % (uint64_t)s->n_lanes;
-        rlf_arena_reset(s->lanes[lane]);
-        for (size_t k = lane; k < s->sequences.count; k += (size_t)s->n_lanes)
+        size_t index = (last - (uint64_t)i) % (uint64_t)s->n_steps;
+        rlf_arena_reset(s->step_arenas[index]);
+        for (size_t k = index; k < s->sequences.count; k += (size_t)s->n_steps)
             s->sequences.data[k] = (sequences){0};
     }
 }
@@ -509,7 +509,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                                   .sizes = options->sizes,
                                   .number = options->number},
                       .arena = arena,
-                      .n_lanes = (int)plan->graph->ahead + 1,
+                      .n_steps = (int)plan->graph->ahead + 1,
                       .out = out};
     out->ends = RLF_NEW_ARRAY(arena, double, options->steps);
     out->waiting = RLF_NEW_ARRAY(arena, uint32_t, plan->graph->nodes.count);
@@ -525,9 +525,9 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
     s->updates = RLF_NEW_ARRAY(arena, updates, plan->graph->nodes.count);
     s->sums = RLF_NEW_ARRAY(arena, row_sum, RLF_SIM_SUMS);
     s->readings = RLF_NEW_ARRAY(arena, reading *, plan->graph->nodes.count);
-    s->lanes = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_lanes);
-    for (int i = 0; i < s->n_lanes; i++)
-        s->lanes[i] = rlf_arena_new();
+    s->step_arenas = RLF_NEW_ARRAY(arena, rlf_arena *, s->n_steps);
+    for (int i = 0; i < s->n_steps; i++)
+        s->step_arenas[i] = rlf_arena_new();
     s->control = rlf_control_new(plan, options->policy);
     s->ranks = rlf_ranks_new(
         s->control, &(rlf_ranks_options){
@@ -557,8 +557,8 @@ rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,
     rlf_status status = run_steps(&s, err);
     rlf_ranks_free(s.ranks);
     rlf_control_free(s.control);
-    for (int i = 0; i < s.n_lanes; i++)
-        rlf_arena_free(s.lanes[i]);
+    for (int i = 0; i < s.n_steps; i++)
+        rlf_arena_free(s.step_arenas[i]);
     RLF_VEC_FREE(&s.sequences);
     return status;
 }

@@ -73,8 +73,8 @@ typedef struct simulation {
     rlf_control *control;
     rlf_ranks *ranks;
     rlf_arena *arena;  /* of the whole */
-    rlf_arena **lanes; /* of what is known of a step's instances */
-    int n_lanes;
+    rlf_arena **step_arenas; /* of what is known of a step's instances */
+    int n_steps;
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;

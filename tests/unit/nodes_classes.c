@@ -105,7 +105,7 @@ test_traits(void)
     REFUSED(draw, "of what is no data", receiver = RLF_RECEIVER_STATE);
     REFUSED(report, "takes no labels", extra = false);
     REFUSED(where, "whose field it is not", view = true);
-    REFUSED(length, "is no scalar", counts = true);
+    REFUSED(length, "is no scalar", is_step_number = true);
 }
 
 /* Checks that a class without a member, a doc or a name of its own is

@@ -33,7 +33,7 @@ static const rlf_node_class when = {.name = "if",
                                     .control_flow = RLF_CONTROL_FLOW_CHOICE};
 static const rlf_node_class gather = {.name = "collect",
                                       .control_flow = RLF_CONTROL_FLOW_ROUNDS};
-static const rlf_node_class keep = {.name = "keep", .keeps = true};
+static const rlf_node_class keep = {.name = "keep", .ends_round = true};
 
 /* The parts of a node beside its class; members that are not given are those of
  * a node in the flow that is made of nothing. */

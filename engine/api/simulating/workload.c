@@ -168,7 +168,7 @@ respond_of(const rlf_graph *graph, size_t set)
         const rlf_node *node = &graph->nodes.data[i];
         const rlf_value *made =
             node->n_outputs ? &graph->values.data[node->outputs[0]] : NULL;
-        if (node->class->texts && made && made->kind == RLF_VALUE_SET &&
+        if (node->class->texts_formal && made && made->kind == RLF_VALUE_SET &&
             made->set == (int)set)
             return node;
     }
