@@ -96,7 +96,7 @@ RLF_PUBLIC void rlf_memory_on_failure(void (*handler)(size_t n));
  * for that (4.5 MB, which it keeps to end in an orderly way when there is no
  * more later). */
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
-/* The same for a program of n bytes that is no file: messages call it `path`,
+/* A session for a program of n bytes that is no file: messages call it `path`,
  * in whose directory (of a file that need not be there) its imports, data,
  * models and hooks are looked for. A run keeps a copy of it like one of a
  * file. */
@@ -106,8 +106,9 @@ RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
  * the log could not be written completely, or if another process of the run was
  * lost meanwhile, but for a run that was told to end. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
-/* The same, of a session that can still be asked for what was wrong in that,
- * and has to be closed. Of its run no more is known. */
+/* Ends a run as rlf_session_close does, but keeps the session: it can still be
+ * asked for the error of that, and has to be closed. Of its run no more is
+ * known. */
 RLF_PUBLIC rlf_result rlf_session_finish(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
@@ -121,8 +122,8 @@ RLF_PUBLIC rlf_result rlf_session_finish(rlf_session *session);
  * When it failed, closing the session ends all processes. */
 RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
-/* The same with a value that an environment variable has, which messages about
- * it name. */
+/* As rlf_session_set, with the value of an environment variable, which messages
+ * about the value name. */
 RLF_PUBLIC rlf_result rlf_session_set_from(rlf_session *session,
                                            const char *name, const char *value,
                                            const char *variable);
@@ -137,8 +138,8 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open models and data: everything short of the first step,
  * which does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
-/* The same as a dry run: no weights are read, nothing is written, and no step
- * can be taken; it is known then what a run would need. */
+/* As rlf_session_ready, of a dry run: no weights are read, nothing is written,
+ * and no step can be taken; it is known then what a run would need. */
 RLF_PUBLIC rlf_result rlf_session_dry_run(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
@@ -232,9 +233,10 @@ RLF_PUBLIC const char *rlf_session_stdlib(rlf_session *session);
 
 typedef struct rlf_parameter {
     const char *name, *type;
-    const char *value; /* as it was set, or its default; NULL: to be set */
-    const char *doc;   /* or NULL */
-    const char *where; /* the declaration that it is in; "": the program */
+    const char *value; /* as it was set, or its default; NULL: it has to be set
+                        */
+    const char *doc;   /* a sentence, or NULL */
+    const char *where; /* the declaration that has it; "": the program */
 } rlf_parameter;
 
 /* The parameters, of which none need be set. Of a session that was not compiled
@@ -255,22 +257,24 @@ RLF_PUBLIC rlf_result rlf_session_format_file(rlf_session *session);
 
 typedef struct rlf_info {
     const char *path;       /* the program's file, as it was given */
-    const char *name;       /* of its flow; NULL: it is not compiled yet */
-    uint64_t nodes, values; /* of its graph */
+    const char *name;       /* the flow's name; NULL: it is not compiled yet */
+    uint64_t nodes, values; /* numbers of nodes and values of the graph */
     int automatic;          /* 'place auto': a search finds where calls run */
     int leads;              /* this process sees steps and writes files */
     uint64_t seed;
     const char *directory; /* the run's; NULL: it leaves nothing behind */
-    int single;            /* one step, because the flow draws no rows */
-    int resumes;           /* "--resume" */
-    uint64_t resumed;      /* the step that it went on from; 0: the beginning */
+    int single;            /* the run has one step, since the flow draws no rows
+                            */
+    int resumes;           /* "--resume" was given */
+    uint64_t resumed;      /* the step that the run went on from; 0: it began
+                              anew */
     const char *killed;    /* what the run before was doing when it was killed,
                               or NULL */
     int ended;             /* the program's break has ended it */
     uint32_t pauses;       /* how often this process was found to have been
                               stopped (SIGSTOP), and to go on */
-    double step_seconds;   /* of the last step */
-    uint64_t step_tokens;  /* generated for it */
+    double step_seconds;   /* seconds of the last step */
+    uint64_t step_tokens;  /* tokens generated for the last step */
 } rlf_info;
 
 /* At this moment, until it is asked again; before the session is ready not all
@@ -280,9 +284,10 @@ RLF_PUBLIC const rlf_info *rlf_session_info(rlf_session *session);
 /* The texts that rlflow prints of a session, in lines. */
 typedef enum rlf_text {
     RLF_TEXT_PLAN = 0, /* the plan as a place block, that "--plan" takes */
-    RLF_TEXT_EDGES,    /* what goes from rank to rank in a step of it, its
+    RLF_TEXT_EDGES,    /* messages from rank to rank in a step of the plan, its
                           pipelines and pages, in comments */
-    RLF_TEXT_CLUSTER,  /* that is planned for, in comments; NULL: none is */
+    RLF_TEXT_CLUSTER,  /* the cluster that is planned for, in comments; NULL:
+                          there is none */
     RLF_TEXT_FIT,   /* a comment if rlf_session_fit could not be sure, or "" */
     RLF_TEXT_NOTES, /* messages: what data and models have to say, what a
                        simulation and a search do not know, what a profile
@@ -292,10 +297,12 @@ typedef enum rlf_text {
                        memory of each rank that differs */
     RLF_TEXT_SIMULATION, /* after rlf_session_simulate: tables, a picture */
     RLF_TEXT_SEARCH,     /* after rlf_session_search: a table, in comments */
-    RLF_TEXT_SEARCHED,   /* the same with all that was tried, and each call */
+    RLF_TEXT_SEARCHED,   /* that table with all placements that were tried, and
+                            each call */
     RLF_TEXT_PROMISE, /* of 'place auto': how long a step is to take, or "" */
     RLF_TEXT_PROFILE, /* after rlf_session_profile: a profile file */
-    RLF_TEXT_OUTCOME, /* that, beside what the run has taken, or "" */
+    RLF_TEXT_OUTCOME, /* of 'place auto': the promised seconds of a step beside
+                         those that the run has taken, or "" */
     RLF_TEXT_SAVED    /* after an error in a step: which steps are saved */
 } rlf_text;
 
@@ -361,9 +368,9 @@ RLF_PUBLIC const char *rlf_session_merge(rlf_session *session,
 typedef struct rlf_token {
     int32_t id;
     int special;      /* it is none of a user's text, as "<s>" is */
-    const char *text; /* what it stands for, n bytes, perhaps a part of a
-                         character; of a special one its name */
-    size_t n;
+    const char *text; /* the bytes that the token stands for, perhaps a part of
+                         a character; of a special token its name */
+    size_t n;         /* number of bytes of `text` */
 } rlf_token;
 
 /* A text as models read it: of n bytes, with a 0 behind it, and its tokens. The
@@ -384,19 +391,20 @@ typedef struct rlf_tokens {
 RLF_PUBLIC const rlf_tokens *rlf_session_tokenize(rlf_session *session,
                                                   const char *path,
                                                   const char *text, size_t n);
-/* The same of `count` texts, texts[i] of n[i] bytes, on all cores: what is
- * returned has them in their order. *done are as many as could be written from
- * the first on; if these are not all, there is a message why not. NULL, with a
- * message: no tokenizer is there. */
+/* As rlf_session_tokenize, of `count` texts, texts[i] of n[i] bytes, on all
+ * cores: what is returned has them in their order. *done are as many as could
+ * be written from the first on; if these are not all, there is a message why
+ * not. NULL, with a message: no tokenizer is there. */
 RLF_PUBLIC const rlf_tokens *
 rlf_session_tokenize_all(rlf_session *session, const char *path,
                          const char *const *texts, const size_t *n,
                          size_t count, size_t *done);
-/* The same of a chat, after which the assistant is to speak, by the template
- * that the tokenizer comes with: n bytes of JSON, a list of messages or an
- * object whose "messages" are one. A message has a role, a content, and what
- * else the template reads. The text is the one that the template writes.
- * Without `messages` (NULL) the tokenizer and the template are only opened. */
+/* As rlf_session_tokenize, of a chat, after which the assistant is to speak, by
+ * the template that the tokenizer comes with: n bytes of JSON, a list of
+ * messages or an object whose "messages" are one. A message has a role, a
+ * content, and what else the template reads. The text is the one that the
+ * template writes. Without `messages` (NULL) the tokenizer and the template are
+ * only opened. */
 RLF_PUBLIC const rlf_tokens *rlf_session_chat(rlf_session *session,
                                               const char *path,
                                               const char *messages, size_t n);
@@ -411,22 +419,24 @@ RLF_PUBLIC const rlf_tokens *rlf_session_detokenize(rlf_session *session,
 
 /* An answer to a prompt, or what there is of it so far. */
 typedef struct rlf_answer {
-    size_t prompt, sample; /* to which of those that waited, and which of its
-                              answers ("--n"); both from 0 */
-    const char *asked; /* that prompt as the model reads it, n_asked bytes and a
-                          0 */
-    size_t n_asked;
-    const char *text; /* of the answer without special tokens: whole characters,
-                         n bytes and a 0 */
-    size_t n;
-    const int32_t *ids; /* [count] its tokens, the end token too */
-    const float
-        *logprobs; /* [count] as they were sampled, at the temperature */
-    size_t count;
-    int done;     /* there is no more of it */
-    int finished; /* it ended by itself, not by "--max_new", the context or who
-                     watched */
-    int cut;      /* who watched ended it */
+    size_t prompt; /* index of the prompt among those that waited, from 0 */
+    size_t sample; /* index among the answers to that prompt ("--n"), from 0 */
+    const char
+        *asked;       /* the prompt as the model reads it, with a 0 behind it */
+    size_t n_asked;   /* number of bytes of `asked`, without the 0 */
+    const char *text; /* the answer without special tokens: whole characters,
+                         with a 0 behind them */
+    size_t n;         /* number of bytes of `text`, without the 0 */
+    const int32_t *ids; /* [count] the tokens of the answer, with its end token
+                         */
+    const float *logprobs; /* [count] natural logarithms of the tokens'
+                              probabilities when they were sampled, at the
+                              temperature */
+    size_t count;          /* number of tokens */
+    int done;              /* the answer gets no more tokens */
+    int finished; /* the answer ended by itself, not by "--max_new", the context
+                     or the watching function */
+    int cut;      /* the watching function ended the answer */
 } rlf_answer;
 
 /* A prompt that waits for its answers by the model in directory `model`: a text
@@ -436,10 +446,10 @@ typedef struct rlf_answer {
 RLF_PUBLIC rlf_result rlf_session_prompt(rlf_session *session,
                                          const char *model, const char *text,
                                          size_t n, int chat);
-/* The same for each row of the data at `path` (a file, a pattern, a folder),
- * whose column `field` has texts or chats. With `chat` texts are what a user
- * says; `system`, or NULL, stands before that, and before chats without such a
- * message. */
+/* As rlf_session_prompt, for each row of the data at `path` (a file, a pattern,
+ * a folder), whose column `field` has texts or chats. With `chat` texts are
+ * what a user says; `system`, or NULL, stands before that, and before chats
+ * without such a message. */
 RLF_PUBLIC rlf_result rlf_session_prompt_rows(rlf_session *session,
                                               const char *model,
                                               const char *path,
@@ -480,17 +490,17 @@ RLF_PUBLIC rlf_result rlf_session_evaluate(rlf_session *session,
 /* A metric over the prompts that were answered so far. */
 typedef struct rlf_score {
     const char *metric;
-    size_t all;           /* prompts that there are */
-    size_t prompts;       /* that were answered, from the first */
-    size_t samples;       /* answers to each */
-    const double *values; /* [prompts][samples] */
-    double mean;          /* over prompts; NaN: there are none */
-    double low, high;     /* its interval of 95 % */
+    size_t all;     /* number of prompts of the evaluation */
+    size_t prompts; /* number of prompts answered so far, from the first */
+    size_t samples; /* number of answers to each prompt */
+    const double *values; /* [prompts][samples] values of the metric */
+    double mean;          /* mean over prompts; NaN: there are none */
+    double low, high;     /* interval of 95 % of the mean */
     int binary;           /* all values are 0 or 1 */
-    int binomial; /* that interval is Clopper's and Pearson's of a share, as
-                     there is one answer each and all values are 0 or 1: exact
-                     if the metric has no others; else a bootstrap over prompts
-                   */
+    int binomial; /* the interval is Clopper's and Pearson's of a share, since
+                     each prompt has one answer and all values are 0 or 1; it is
+                     exact if the metric can have no other values. Else the
+                     interval is a bootstrap over prompts */
 } rlf_score;
 
 /* All metrics of an evaluation, from when it is ready; also of a session that
@@ -504,9 +514,10 @@ RLF_PUBLIC double rlf_score_pass(const rlf_score *score, size_t k);
 
 /* The mean of one score minus that of another, prompt by prompt. */
 typedef struct rlf_difference {
-    size_t prompts;   /* that both have, from the first */
-    double mean;      /* NaN: there are none */
-    double low, high; /* its interval of 95 %, by bootstrap over prompts */
+    size_t prompts;   /* number of prompts that both have answered */
+    double mean;      /* mean difference over prompts; NaN: there are none */
+    double low, high; /* interval of 95 % of the mean, by bootstrap over prompts
+                       */
 } rlf_difference;
 
 /* Score i minus `other`, of the same metric of another session. */
@@ -553,7 +564,7 @@ RLF_PUBLIC const char *rlf_session_sample(rlf_session *session, size_t i);
 
 /* A tensor of a model, as the last step left it. */
 typedef struct rlf_weight {
-    const char *name;    /* in Hugging Face files */
+    const char *name;    /* the tensor's name in Hugging Face files */
     uint64_t rows, cols; /* a vector has rows, and cols 1 */
     const float *data;   /* [rows][cols], in the session's own memory: to be
                             read only, and until the next step */
@@ -577,11 +588,12 @@ typedef enum rlf_phase {
 /* The progress of a search; valid during the call that it is given to. */
 typedef struct rlf_progress {
     rlf_phase phase;
-    double done, of;  /* parts of the phase; of 0: not known */
+    double done, of;  /* `done` of `of` parts of the phase are complete; of 0:
+                         their number is not known */
     double best;      /* seconds of the shortest step so far; NaN: none yet */
-    double bound;     /* seconds; no step is shorter; 0: not known */
-    const char *text; /* of RLF_PHASE_MEASURE: what is measured, or (done 1)
-                         what came of it */
+    double bound;     /* seconds below which no step is; 0: not known */
+    const char *text; /* RLF_PHASE_MEASURE: a text of what is measured, or, once
+                         `done` is 1, of its results */
 } rlf_progress;
 
 /* Called now and then by the thread that asked for the work. Not 0: it ends
@@ -591,11 +603,12 @@ typedef int rlf_watch_function(void *arg, const rlf_progress *progress);
 /* A placement that a search has evaluated, with what a step of it takes on
  * average over a run; NaN: not known, or there is no room for it. */
 typedef struct rlf_candidate {
-    const char *name; /* "search-1", or whose it is: "program", "first-2" */
+    const char *name; /* "search-1", or its origin: "program", "first-2" */
     double estimate;  /* seconds of a step, by the estimate */
-    double step;      /* seconds, by simulation */
-    double tokens;    /* a second: generated, or trained where none are */
-    double idle;      /* part of the time of all ranks */
+    double step;      /* seconds of a step, by simulation */
+    double tokens;    /* tokens a second: generated ones, or trained ones where
+                         none are generated */
+    double idle; /* idle time as a part, 0 to 1, of the time of all ranks */
     double memory;    /* bytes of the rank that takes most */
 } rlf_candidate;
 
@@ -612,10 +625,11 @@ RLF_PUBLIC const rlf_candidate *rlf_session_candidate(rlf_session *session,
 
 /* The seconds that simulated steps take on average over a run. */
 typedef struct rlf_simulation {
-    uint32_t steps; /* that were counted */
-    double step;    /* seconds of one */
-    double tokens;  /* a second: generated, or trained where none are */
-    double idle;    /* part of the time of all ranks */
+    uint32_t steps; /* number of steps that were counted */
+    double step;    /* seconds of a step */
+    double tokens;  /* tokens a second: generated ones, or trained ones where
+                       none are generated */
+    double idle;    /* idle time as a part, 0 to 1, of the time of all ranks */
 } rlf_simulation;
 
 /* Steps of the plan on the devices of "--cluster": "--steps", or as many as
@@ -645,8 +659,8 @@ typedef struct rlf_schedule_point {
     double cap;      /* memory that a place may hold */
     double makespan; /* time from the first operation to the end of the last */
     double bound;    /* no schedule below any cap is shorter */
-    double waits;    /* part of the time of all places in which they wait */
-    double peak;     /* memory of the place with most */
+    double waits;    /* waiting time as a part, 0 to 1, of that of all places */
+    double peak;     /* memory of the place that holds most */
 } rlf_schedule_point;
 
 /* NULL: there is no memory for it. */
@@ -663,8 +677,8 @@ RLF_PUBLIC rlf_result rlf_schedule_set(rlf_schedule *schedule, const char *name,
 RLF_PUBLIC const rlf_schedule_point *
 rlf_schedule_search(rlf_schedule *schedule, rlf_watch_function *watch,
                     void *arg);
-/* Of that: models, results beside those of other ways, and a picture, as text;
- * and the table that `schedule: "FILE"` of a program runs. */
+/* After rlf_schedule_search: models, results beside those of other ways, and a
+ * picture, as text; and the table that `schedule: "FILE"` of a program runs. */
 RLF_PUBLIC const char *rlf_schedule_report(rlf_schedule *schedule);
 RLF_PUBLIC const char *rlf_schedule_table(rlf_schedule *schedule);
 /* Write the files that "--table" and "--svg" name. */
@@ -675,7 +689,7 @@ RLF_PUBLIC const rlf_schedule_point *rlf_schedule_curve(rlf_schedule *schedule,
                                                         size_t i);
 /* RLF_RESULT_OK, or the result that an error gave. */
 RLF_PUBLIC rlf_result rlf_schedule_status(const rlf_schedule *schedule);
-/* That error, ready to print, or "". */
+/* The message of the error, ready to print, or "". */
 RLF_PUBLIC const char *rlf_schedule_message(rlf_schedule *schedule);
 
 /* ---- what is wrong ---- */
