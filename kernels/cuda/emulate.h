@@ -84,6 +84,12 @@ __threadfence(void)
 {
 }
 
+static inline void
+__trap(void)
+{
+    __builtin_trap();
+}
+
 template <typename T>
 static inline T
 atomicAdd(T *at, T n)

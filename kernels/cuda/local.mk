@@ -95,7 +95,7 @@ EMULATED_CHECKS = -DRLF_EMULATED_RACES \
 	$(if $(findstring emulate.cc,$<),,-fsanitize=thread,alignment,bounds -fno-sanitize-recover=all)
 endif
 EMULATED_COMPILE = $(CXX) -std=c++20 $(CXXFLAGS) -ffp-contract=off $(EMULATED_FLAGS) $(EMULATED_CHECKS) -Wall -Wextra \
-	-Wno-missing-field-initializers -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) \
+	-Wno-missing-field-initializers $(if $(filter -Werror,$(WARN_CFLAGS)),-Werror=switch) -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) \
 	-x c++ -c $<
 %D%/%.f32.eo: %D%/%.cu
 	@$(MKDIR_P) $(@D)
