@@ -6,7 +6,7 @@
 
 /* Parse source number `source` of `sources`. Always returns a tree, with what
  * could be understood; what could not was reported to `diags` and the tree is
- * marked broken. Does not follow imports (import.h). Tree and names live in
+ * marked broken. Does not follow imports (import.c). Tree and names live in
  * `arena`. */
 rlf_ast_program *rlf_parse(rlf_sources *sources, uint32_t source,
                            rlf_arena *arena, rlf_diags *diags);

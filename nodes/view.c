@@ -1,7 +1,7 @@
 /* Data made of data: the rows for which a condition holds, and mixtures.
  *
  * Numbers are gathered, texts are read as rows of the member, which lives as
- * long. Not here: in which order rows are drawn (draws.c). */
+ * long. Not here: in which order rows are drawn (cursor.c). */
 #include "engine/base/digest.h"
 #include "engine/base/vec.h"
 #include "nodes/data.h"

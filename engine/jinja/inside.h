@@ -508,7 +508,7 @@ jinja_value jinja_slice(jinja_run *r, jinja_value of, jinja_value first,
 jinja_value jinja_own_attribute(jinja_run *r, jinja_value of,
                                 const jinja_text *name);
 
-/* ---- methods: text.c, text_more.c, method.c ---- */
+/* ---- methods: text.c, case.c, attribute.c ---- */
 
 const jinja_builtin *jinja_method_find(jinja_kind kind, const jinja_text *name);
 extern const jinja_builtin jinja_text_methods[], jinja_text_tests[];

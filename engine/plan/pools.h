@@ -1,5 +1,6 @@
-/* Pools (engine/graph/class.h) on the device of a rank: what its memory leaves
- * beside everything else is theirs. Runs size them so, and simulations. */
+/* Pools (engine/graph/resource.h) on the device of a rank: what its memory
+ * leaves beside everything else is theirs. Runs size them so, and simulations.
+ */
 #ifndef RLF_PLAN_POOLS_H
 #define RLF_PLAN_POOLS_H
 

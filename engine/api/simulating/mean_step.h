@@ -1,7 +1,7 @@
 /* Finds how long a step of a plan is on average over the steps of a run: a
  * simulation of each kind of step that the program's `every` makes
- * (engine/simulate/ kinds.h), in which what stands in an `every N steps` counts
- * 1/N.
+ * (engine/simulate/step_kinds.h), in which what stands in an `every N steps`
+ * counts 1/N.
  *
  * All simulations of a search draw the same lengths for the same steps, so two
  * placements are compared step by step, which needs far fewer steps than to
