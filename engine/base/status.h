@@ -1,11 +1,12 @@
 /* Outcomes and errors.
  *
  * Every fallible function returns an rlf_status and takes an `rlf_err *err`
- * as its last argument before the out arguments' results are used. The first
- * function that decides that something failed fills it with rlf_fail(); the
- * callers above only pass the status on with RLF_TRY(). Nothing in the library
- * prints, exits or aborts, but for rlf_bug_at, and for what memory.h says of a
- * process that has used up even its reserve. */
+ * after its inputs and before its out arguments; what these hold means nothing
+ * after an error, unless the declaration says what. The first function that
+ * decides that something failed fills it with rlf_fail(); the callers above
+ * only pass the status on with RLF_TRY(). Nothing in the library prints, exits
+ * or aborts, but for rlf_bug_at, and for what memory.h says of a process that
+ * has used up even its reserve. */
 #ifndef RLF_BASE_STATUS_H
 #define RLF_BASE_STATUS_H
 
