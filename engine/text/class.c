@@ -13,7 +13,7 @@ static const char config_file[] = "tokenizer_config.json";
 
 static const char *const refused[] = {
 #define CLASS(name) name,
-#define MODEL(type, class, mistaken)
+#define MODEL(type, class, mistaken, config)
 #include "engine/text/class.def"
 #undef CLASS
 #undef MODEL
@@ -21,10 +21,10 @@ static const char *const refused[] = {
 
 static const struct registered {
     const char *type, *class; /* "": it takes tokenizer.json as it is */
-    bool mistaken;
+    bool mistaken, config;
 } models[] = {
 #define CLASS(name)
-#define MODEL(type, class, mistaken) {type, class, mistaken},
+#define MODEL(type, class, mistaken, config) {type, class, mistaken, config},
 #include "engine/text/class.def"
 #undef CLASS
 #undef MODEL
@@ -128,7 +128,9 @@ decide(const rlf_class_words *words, const naming *n)
         if (registered && strcmp(registered, class) != 0)
             return !*registered ? "" : n->mistaken ? registered : class;
     }
-    return class ? class : registered ? registered : "";
+    if (class)
+        return class;
+    return registered && n->model->config ? registered : "";
 }
 
 static rlf_status

@@ -31,6 +31,7 @@ from tokenizers import pre_tokenizers as P  # noqa: E402
 from tokenizers import processors as R  # noqa: E402
 from tokenizers import trainers as T  # noqa: E402
 from transformers.models.auto import tokenization_auto as auto  # noqa: E402
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # noqa: E402
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase  # noqa: E402
 from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: E402
 
@@ -226,6 +227,8 @@ def listed(all_roots):
         add(base)
     add("bytes", {"tokenizer_class": "LlamaTokenizer"})
     add("bytes", {"tokenizer_class": "LlamaTokenizerFast"}, {"model_type": "qwen2"})
+    add("signs", model={"model_type": "code_llama"})
+    add("signs", {"tokenizer_class": "LlamaTokenizer"}, {"model_type": "code_llama"})
     # tokens of added_tokens.json, and ids that are not those which tokens get
     known = all_roots["bytes"]["added_tokens"][1]["id"]
     for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer", "pad_token": "<new>"}),
@@ -362,9 +365,11 @@ def table(out):
           " * tests/oracle/tokenizer_classes.py --table.\n"
           " *\n"
           " * CLASS(name): a class that does not take tokenizer.json as it is.\n"
-          " * MODEL(model_type, class, mistaken): the class registered for a model_type, \"\"\n"
-          " * where that takes tokenizer.json as it is. mistaken: tokenizer_config.json\n"
-          " * names a wrong class for such models, so that the registered one counts. */", file=out)
+          " * MODEL(model_type, class, mistaken, config): the class registered for a model_type,\n"
+          " * \"\" where that takes tokenizer.json as it is. mistaken: tokenizer_config.json names\n"
+          " * a wrong class for such models, so that the registered one counts. config: there is\n"
+          " * a configuration of that name, without which a class that no file names is not\n"
+          " * found. */", file=out)
     for name in sorted(names):
         try:
             c = auto.tokenizer_class_from_name(name)
@@ -386,7 +391,8 @@ def table(out):
         if name in ("TokenizersBackend", "MistralCommonBackend"):
             name = ""
         mistaken = kind in auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
-        print(f'MODEL("{kind}", "{name}", {"true" if mistaken else "false"})', file=out)
+        flags = ["true" if f else "false" for f in (mistaken, kind in CONFIG_MAPPING)]
+        print(f'MODEL("{kind}", "{name}", {", ".join(flags)})', file=out)
 
 
 def main():
