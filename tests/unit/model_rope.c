@@ -13,6 +13,7 @@
 #define OFF 3e-6
 
 static char scratch[64];
+static bool has_case[64]; /* of each kind of scaling */
 
 static void
 read_case(test_machine *t, rlf_arena *arena, const json_t *of,
@@ -47,6 +48,17 @@ test_case(test_machine *t, rlf_arena *arena, const json_t *of, size_t number)
        rlf_rope_kind(config.rope.kind), longest, scale);
     if (worst > OFF)
         note("worst %g", worst);
+    if (config.rope.kind < RLF_COUNT(has_case))
+        has_case[config.rope.kind] = true;
+}
+
+static void
+test_all_kinds(void)
+{
+    const char *name;
+    for (size_t i = 0; (name = rlf_rope_kind(i)); i++)
+        ok(i < RLF_COUNT(has_case) && has_case[i],
+           "%s has a case in tests/oracle/rope.py", name);
 }
 
 static rlf_model_config
@@ -141,6 +153,7 @@ main(void)
         bail("no cases in %s", path);
     for (size_t i = 0; i < json_array_size(cases); i++)
         test_case(&t, arena, json_array_get(cases, i), i + 1);
+    test_all_kinds();
     test_reach(&t, arena);
     test_null_truncate(&t, arena);
     test_refusal(&t, arena);

@@ -21,6 +21,8 @@ static rlf_diags diags;
 static rlf_domains domains;
 static rlf_ast_program *files[8];
 static int n_files;
+static const rlf_ast_decl *covered[512]; /* definitions that a case expanded */
+static size_t n_covered;
 static rlf_space prompts, rows, tokens;
 static json_t *oracle;
 static const rlf_span nowhere;
@@ -101,12 +103,23 @@ static const struct {
     {"next", RLF_EXPR_NEXT},
 };
 
+static bool
+is_covered(const rlf_ast_decl *def)
+{
+    for (size_t i = 0; i < n_covered; i++)
+        if (covered[i] == def)
+            return true;
+    return false;
+}
+
 static int
 expand_def(rlf_expr *e, const rlf_ast_decl *def, const rlf_ast_args *args,
            const env *names)
 {
     env scope[24];
     const env *inner = NULL;
+    if (!is_covered(def) && n_covered < RLF_COUNT(covered))
+        covered[n_covered++] = def;
     size_t n = def->formals ? def->formals->count : 0, made = 0;
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_formal *formal = &def->formals->data[i];
@@ -389,6 +402,19 @@ run(const rlf_expr *e, const rlf_column *in, rlf_column *out)
         bail("%s", err.sentence);
 }
 
+/* Each definition has a case, by itself or by another that uses it. */
+static void
+check_all_covered(void)
+{
+    for (int f = 0; f < n_files; f++)
+        for (size_t i = 0; i < files[f]->decls.count; i++) {
+            const rlf_ast_decl *d = files[f]->decls.data[i];
+            if (d->kind == RLF_AST_DEF && !is_covered(d))
+                ok(false, "%s has a case in tests/oracle/formulas.py",
+                   d->name.text);
+        }
+}
+
 static void
 check(const json_t *c)
 {
@@ -438,6 +464,7 @@ main(void)
     size_t i;
     json_t *c;
     json_array_foreach(cases, i, c) check(c);
+    check_all_covered();
     json_decref(oracle);
     rlf_arena_free(arena);
     return done();
