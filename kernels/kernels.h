@@ -457,9 +457,9 @@ typedef struct rlf_cast_args {
  * logprob of t = z_t - log(sum exp z). The rows go in tiles: as many as `work`
  * holds (a multiple of 16, at least 16), each tile over all of the vocabulary,
  * so [rows, v] never exists; the tile's size changes no bit (in bf16: none but
- * those of dw). work has
- * work_bytes >= kernels->head_work_bytes(16, v, d, part); what
- * head_work_bytes(rows, v, d, part) gives lets `rows` go in one tile.
+ * those of dw). work has work_bytes >= kernels->head_work_bytes(16, v, d,
+ * part); what head_work_bytes(rows, v, d, part) gives lets `rows` go in one
+ * tile.
  * head_logprob, head_loss and sample give the same bits for the same row,
  * token, weights and temperature.
  *

@@ -11,9 +11,8 @@
  * instructions or memory, or returned nonsense): what `on_error:` may replace.
  * RLF_ENV is `time:` run out, the machine's memory, or a result that was
  * another when the call was made again: it only ends the run, and so does what
- * `stops` of the options says. In
- * both cases the sentence begins with the Lua file and line and ends with the
- * sample, and the detail is the traceback. */
+ * `stops` of the options says. In both cases the sentence begins with the Lua
+ * file and line and ends with the sample, and the detail is the traceback. */
 #ifndef RLF_LUA_HOST_H
 #define RLF_LUA_HOST_H
 

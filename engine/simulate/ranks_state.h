@@ -17,9 +17,10 @@ typedef struct event {
     double at;
     event_kind kind;
     int rank;
-    uint64_t n;       /* HEAR: of the command */
-    uint64_t number;  /* in which they were made */
-    uint64_t version; /* END_TURNS: of the jump; `rank` leads */
+    uint64_t n;       /* HEAR: the number of the command */
+    uint64_t number;  /* counts events in the order in which they were made */
+    uint64_t version; /* END_TURNS: that of the generation's jump, whose leader
+                         is `rank` */
     rlf_rank_event said;
 } event;
 
@@ -29,22 +30,26 @@ typedef struct migration migration;
 /* A command, and how far the ranks are with it. */
 typedef struct command_progress {
     const rlf_rank_command *command;
-    const rlf_node *node; /* of its instance, or NULL */
+    const rlf_node *node; /* the node of the command's instance, or NULL */
     rlf_rank_part *parts; /* per rank */
     bool *came;           /* per rank */
-    int *group;           /* per rank: who meets; -1: nobody is waited for */
-    int *missing;         /* per group, or per rank of EDGE and MOVE */
+    int *group;   /* per rank: the group of ranks that meet; -1: it waits for
+                     nobody */
+    int *missing; /* ranks that have not come: per group; of EDGE and MOVE per
+                     rank */
     generation **opened;  /* per group */
     migration *migrations;
 } command_progress;
 
 typedef struct mail {
     command_progress *progress;
-    double at; /* when it is there */
+    double at; /* the time, seconds, at which it is there */
 } mail;
 
 typedef struct sample {
-    uint32_t row, made, context; /* tokens of the response; in all */
+    uint32_t row;
+    uint32_t made;    /* tokens of the response so far */
+    uint32_t context; /* tokens of prompt and response so far */
     bool again; /* its pages are gone: all that it has is computed again */
     rlf_length length;
 } sample;
@@ -58,35 +63,36 @@ struct generation {
     RLF_VEC(sample) waiting; /* from `next` on */
     size_t next;
     RLF_VEC(command_progress *)
-    said;                   /* by the leader, before each turn; NULL: go on */
-    int come;               /* members who are at the turn that comes next */
-    bool open;              /* there is something to make */
+    said;      /* what the leader said before each turn; NULL: go on */
+    int come;  /* number of members that are at the next turn */
+    bool open; /* there are samples to make */
     bool in_turns;
     double began, first, slope; /* turn i takes first + i slope */
-    double start;               /* as `began`, by what ranks have got */
-    uint32_t turns;             /* in this jump */
-    uint32_t fed, fresh;        /* tokens of a turn; samples that begin */
-    rlf_page_room room;         /* pages that it has */
-    bool paged;                 /* those that wait have no pages */
-    uint64_t version;           /* of the jump, unlike all others */
-    uint32_t prompts;           /* that it feeds */
-    double keys;                /* that the tokens of its first turn look at */
+    double start;       /* as `began`, in seconds of work that ranks have got */
+    uint32_t turns;     /* number of turns in this jump */
+    uint32_t fed;       /* tokens that a turn of the jump feeds */
+    uint32_t fresh;     /* samples that begin with the jump */
+    rlf_page_room room; /* the pages of the replica */
+    bool paged;         /* samples that wait do so for pages */
+    uint64_t version;   /* number of the jump, of which no other has the same */
+    uint32_t prompts;   /* prompts that the jump feeds */
+    double keys;        /* keys that the tokens of its first turn look at */
     rlf_turns seen, decodes;    /* since the last report */
-    generation *older;          /* list of all of a step */
+    generation *older; /* the next of the list of all generations of a step */
 };
 
 typedef struct rank_state {
     RLF_VEC(mail) mail; /* from `next` on */
     size_t next;
-    double heard;   /* when the last of it is there */
-    command_progress *now; /* stands at, or works on */
-    double began;   /* < 0: waits for others */
-    double part;    /* of its work in which it needs a core, and */
-    double work;    /* that in seconds */
-    generation *of; /* that it is a member of, or was */
-    bool open;      /* and has something to make of, after its last command */
-    size_t read;    /* of what its leader said */
-    bool at_turn;   /* waits for the others of its replica */
+    double heard;          /* the time at which the last of the mail is there */
+    command_progress *now; /* the command that it stands at, or works on */
+    double began; /* time at which that work began; < 0: it waits for others */
+    double part;  /* part, 0 to 1, of that work in which it needs a core */
+    double work;  /* seconds of that work in which it needs a core */
+    generation *of; /* the last generation that it was a member of */
+    bool open;      /* after its last command it has samples of `of` to make */
+    size_t read;    /* number of entries of `of->said` that it has read */
+    bool at_turn;   /* it waits for the others of its replica before a turn */
     RLF_VEC(command_progress *) joint;
 } rank_state;
 
@@ -100,9 +106,11 @@ struct rlf_ranks {
      * each rank at work has got so far. */
     RLF_VEC(event) events;
     RLF_VEC(event) ends;
-    double served, demand; /* that; ranks at work, or parts of them */
-    uint64_t number;
-    double now, free; /* the clock; when the controller is free */
+    double served;   /* seconds that each rank at work has got so far */
+    double demand;   /* cores that ranks at work need */
+    uint64_t number; /* of the last event that was made */
+    double now;      /* the clock, seconds */
+    double free;     /* the time at which the controller is free */
     rlf_arena **arenas;
     generation **generations; /* per arena, to be freed with it */
     int n_steps;

@@ -5,9 +5,8 @@
  * sum in f64 over fixed blocks of its part of each tensor, in block order, and
  * shards are added in a tree, so its bits do not depend on threads or layouts.
  * Decay applies to what is a matrix in files (rlf_table.decayed), not to norms
- * and biases. Where the optimizer's
- * state is shared out to replicas each steps its slice; the bits are the same.
- */
+ * and biases. Where the optimizer's state is shared out to replicas, each steps
+ * its slice; the bits are the same. */
 #ifndef RLF_MODEL_OPTIMIZER_H
 #define RLF_MODEL_OPTIMIZER_H
 

@@ -4,12 +4,11 @@
  * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
  * the type it was read in, rounded to nearest, or all in f32 (save_f32). Those
  * of f64 are read, rounded, and saved in f32. config.json names the type that
- * is saved. A checkpoint has besides what
- * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
- * name, so that it can be resumed under any layout. Of a model with adapters
- * files and checkpoints have what is trained alone. Of a model that nothing
- * changes it has nothing: the files that it was read from are an input of the
- * run.
+ * is saved. A checkpoint has besides what that rounding loses (the f32 masters)
+ * and the optimizer's moments, by tensor name, so that it can be resumed under
+ * any layout. Of a model with adapters files and checkpoints have what is
+ * trained alone. Of a model that nothing changes a checkpoint has nothing: the
+ * files that it was read from are an input of the run.
  *
  * All ranks that hold a model in parts make these calls together; files are of
  * the whole model, and rank 0 of the first stage writes them. State that is
@@ -33,8 +32,8 @@ rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
                             rlf_err *err);
 /* Write config.json, generation_config.json and model.safetensors, of a model
  * with adapters adapter_config.json and adapter_model.safetensors, into `dir`,
- * which is made if need be. Each file is
- * replaced atomically; other programs load the result as it is. */
+ * which is made if need be. Each file is replaced atomically; other programs
+ * load the result as it is. */
 rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
                             rlf_err *err);
 

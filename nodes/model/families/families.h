@@ -13,14 +13,18 @@
 typedef struct rlf_family {
     const char *type;         /* model_type */
     const char *architecture; /* transformers' class, without its ending */
-    const char *classifier;   /* ... with a scalar head; NULL: the same */
-    const char *lm; /* that ending for a language model; NULL: ForCausalLM */
+    const char *classifier;   /* transformers' class with a scalar head, without
+                                 its ending; NULL: as `architecture` */
+    const char *lm; /* the ending of the class of a language model; NULL:
+                       ForCausalLM */
     void (*rows)(rlf_program *r);
-    /* Keys of its own, and which those are, of config.c's list of keys that
-     * others refuse: "a|b"; NULL: none. */
+    /* Reads keys that only this family has; NULL: there are none. */
     rlf_status (*read)(const rlf_config_keys *keys, rlf_model_config *config);
-    const char *heeds;
-    const rlf_key_name *names; /* up to {0}; NULL: all as Llama's */
+    const char *heeds; /* "a|b": keys of config.c's list of refused keys that
+                          `read` reads; NULL: none */
+    const rlf_key_name *names; /* names of keys that are not Llama's, up to {0};
+                                  NULL: all are
+                                  Llama's */
     /* Names of tensors and their form in files (form.h). */
     const char *layers; /* NULL: "model.layers" */
     bool transposed;    /* products have [inputs, outputs] */
@@ -29,32 +33,35 @@ typedef struct rlf_family {
     bool groups;        /* q, k and v of one tensor are there head by head: the
                            query heads of each key head, that, its values */
     const char *head;   /* the head's tensor; NULL: "lm_head.weight" */
-    const char *head_bias; /* that of its bias; NULL: it has none */
-    bool qkv_bias;   /* always, whatever the keys say */
-    bool bias_key;   /* has attention_bias */
-    bool o_bias_key; /* ... which also gives o_proj a bias */
-    bool mlp_bias_key;
-    bool qk_norm;           /* of each head */
-    const char *never_null; /* keys that null is no value of: "a|b"; or NULL */
+    const char *head_bias;  /* the tensor of the head's bias; NULL: none */
+    bool qkv_bias;          /* q, k and v have biases, whatever the keys say */
+    bool bias_key;          /* config.json has attention_bias */
+    bool o_bias_key;        /* attention_bias gives o_proj a bias, too */
+    bool mlp_bias_key;      /* config.json has mlp_bias */
+    bool qk_norm;           /* q and k have a norm of each head */
+    const char *never_null; /* "a|b": keys whose value cannot be null; or NULL
+                             */
     rlf_act act;            /* hidden_act where it is absent */
     bool tied;              /* tie_word_embeddings where it is absent */
-    bool window;       /* has sliding_window */
-    bool window_named; /* ... and none where it is absent */
-    bool window_key;   /* ... which needs use_sliding_window */
-    bool window_types; /* ... and layer_types */
-    int window_every;  /* ... of so many layers the last has none; 0: all do */
-    bool window_every_key; /* ... unless sliding_window_pattern says another */
+    bool window;            /* config.json has sliding_window */
+    bool window_named;      /* without sliding_window no layer has a window */
+    bool window_key;   /* sliding_window counts only with use_sliding_window */
+    bool window_types; /* layer_types says which layers have windows */
+    int window_every;  /* of so many layers the last has no window; 0: all have
+                          one */
+    bool window_every_key; /* sliding_window_pattern, if it is there, stands in
+                              the place of window_every */
     int still_every;   /* of so many layers the last rotates nothing, and has
                           the windows, unless no_rope_layers says otherwise;
-                          0: all rotate */
+                          0: all layers rotate */
     bool places;       /* positions are learned, and nothing is rotated */
     double eps, theta;
     rlf_rope_family rope;
     int context;
-    int kv_heads; /* 0: as many as heads */
+    int kv_heads; /* 0: as many as query heads */
     int ffn;      /* intermediate_size where it is absent, in widths of the
                      residual; 0: it must be there */
-    int head_dim; /* 0: hidden / heads */
+    int head_dim; /* elements of a head; 0: hidden / heads */
 } rlf_family;
 
 #define FAMILY(name) extern const rlf_family rlf_family_##name;
