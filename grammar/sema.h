@@ -62,7 +62,8 @@ typedef struct rlf_entity {
     int term, set, resource;
     const char *text;
     bool resolved; /* a text that is a path already as it is to be opened */
-    const char *written; /* ... as it was before; else NULL */
+    const char *written; /* of a resolved path: the text as the program has it;
+                            else NULL */
     struct rlf_entity *list;
     size_t n_list;
     const struct rlf_hook_outputs *record;
@@ -244,7 +245,7 @@ typedef struct rlf_named {
     rlf_span span;
     bool round; /* a collect made it in each round: it is nothing now */
     bool used;
-    struct rlf_named *inside; /* the same in the collect around; or NULL */
+    struct rlf_named *inside; /* its meaning in the collect around; or NULL */
 } rlf_named;
 
 /* A name that the flow gives. */

@@ -14,8 +14,8 @@
  * The cache of one layer: page p begins at kv + p * page_stride and holds
  * rlf_kv_page_floats() activations, how is the backend's own: its kv_write and
  * attention_paged agree, pages move between places with the same backend as
- * they are. In f32 they are for each kv head its keys transposed
- * [d, page_size], then its values [page_size, d]. A page may hold more (say all
+ * they are. In f32 they are for each kv head its keys transposed [d,
+ * page_size], then its values [page_size, d]. A page may hold more (say all
  * layers, page_stride apart): page_stride is the caller's. What lies in slots
  * not yet written is never used, not even NaN. */
 #ifndef RLF_KERNELS_ATTENTION_H

@@ -49,8 +49,8 @@ rlf_status rlf_expr_plan_new(const rlf_expr *expr, rlf_arena *arena,
                              rlf_err *err, const rlf_expr_plan **out);
 
 /* Compute all outputs. RLF_USER for a choice of texts by a NaN, with its place.
- * `queue` may be NULL; if it has a hook, the hook sees
- * operation "expr". Returns when the work is done. */
+ * `queue` may be NULL; if it has a hook, the hook sees operation "expr".
+ * Returns when the work is done. */
 rlf_status rlf_expr_run(const rlf_expr_plan *plan, rlf_queue *queue,
                         const rlf_expr_bind *bind, rlf_err *err);
 

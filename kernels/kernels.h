@@ -273,11 +273,11 @@ rlf_norm_sums_ends(const rlf_norm_sums_args *a, int64_t end[RLF_MOST_SHARDS])
     return end[h.count - 1] == a->d;
 }
 
-/* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of
- * (m, group) of dy x rstd (in bf16: by tiles of rows, which begin anew in each
- * call). dx may be dy. dweight NULL: not wanted. With
- * `shards`, which divides `groups`, dweight is [shards, d]: a sum each for as
- * many neighbouring groups. */
+/* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of (m,
+ * group) of dy x rstd (in bf16: by tiles of rows, which begin anew in each
+ * call). dx may be dy. dweight NULL: not wanted. With `shards`, which divides
+ * `groups`, dweight is [shards, d]: a sum each for as many neighbouring groups.
+ */
 typedef struct rlf_rmsnorm_grad_args {
     int64_t m, d;
     int64_t groups; /* 0: 1 */

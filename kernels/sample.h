@@ -1,5 +1,5 @@
-/* The weight of a word under filters, and the filters: the same for
- * all backends. Internal to them.
+/* The weight of a word under filters, and the filters: the same for all
+ * backends. Internal to them.
  *
  * Of a row with largest logit `top`, word i is d = top - z_i away from it and
  * weighs w = floor(2^40 e^-d), which no word has that is SAMPLE_REACH or more

@@ -105,9 +105,8 @@ rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
 rlf_status rlf_data_digest(const rlf_data *data, rlf_err *err, rlf_digest *out);
 /* Put `n` rows of a file into data->rest, by what stands in their prompts, or
  * where there are none in all columns; of rows with one prompt by all columns.
- * Of the others those go that have the
- * same prompts, unless `part`: these are not all rows. RLF_USER if none is
- * left. */
+ * Of the others those go that have the same prompts, unless `part`: these are
+ * not all rows. RLF_USER if none is left. */
 rlf_status rlf_data_hold_out(rlf_data *data, uint32_t n, bool part,
                              rlf_err *err);
 /* Make `data` what its one member holds out. */

@@ -30,8 +30,7 @@ rlf_read_kind_of(const rlf_node_class *class)
 /* The samples `which` (n of them; NULL: all) of the set in tokens of the model,
  * in the step's pool: prompts as the model writes them itself, and the set's
  * responses. Responses in tokens of another vocabulary are read as text;
- * RLF_USER if the reading is per token then. Failures name the
- * sample. */
+ * RLF_USER if the reading is per token then. Failures name the sample. */
 rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                               const rlf_model_object *model,
                               rlf_read_kind reading, const uint32_t *which,

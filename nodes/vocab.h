@@ -11,8 +11,8 @@
  *
  * All models read the same samples, each behind prompts as it writes them
  * itself: each has a pass of its own, in which the same rows are the same
- * tokens. In a pipeline all are cut into the same
- * stages, and the tile is on the last one. */
+ * tokens. In a pipeline all are cut into the same stages, and the tile is on
+ * the last one. */
 #ifndef RLF_NODES_VOCAB_H
 #define RLF_NODES_VOCAB_H
 

@@ -55,7 +55,7 @@ typedef struct rlf_session_options {
     bool resume;
     uint64_t keep;       /* newest checkpoints that stay */
     uint64_t save_steps; /* between two checkpoints; 0: no matter */
-    double save_seconds; /* the same in time; 0: no matter */
+    double save_seconds; /* seconds between two checkpoints; 0: no matter */
     bool save_gently;    /* saving takes a small part of the time at most */
     rlf_best best;       /* metric and direction of the best; else NULL */
     bool check_pure;  /* make every call of a Lua function twice */

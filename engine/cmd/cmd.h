@@ -1,8 +1,8 @@
 /* The subcommands of `rlflow`: one file each, one row in main.c's table. They
  * use the library as others do, by rlflow.h. Of the tree they share reading of
- * the command line and the form of messages (engine/base). Each
- * prints, and returns the exit status: 0 done, 1 the program or its data is
- * wrong, 2 wrong usage, 3 failed while running. */
+ * the command line and the form of messages (engine/base). Each prints, and
+ * returns the exit status: 0 done, 1 the program or its data is wrong, 2 wrong
+ * usage, 3 failed while running. */
 #ifndef RLF_CMD_CMD_H
 #define RLF_CMD_CMD_H
 

@@ -50,7 +50,8 @@ int32_t *rlf_cuda_counters(rlf_queue *queue);
 void **rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept));
 /* Of the queue's GPU: 10 times the major number, plus the minor one. */
 int rlf_cuda_capability(rlf_queue *queue);
-int rlf_cuda_multiprocessors(rlf_queue *queue); /* of it */
+/* The number of multiprocessors of the queue's device. */
+int rlf_cuda_multiprocessors(rlf_queue *queue);
 /* Of shared memory, what a block of it can have in all. */
 size_t rlf_cuda_shared_bytes(rlf_queue *queue);
 /* Let `kernel` have so many bytes of dynamic shared memory a block, before it

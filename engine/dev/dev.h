@@ -35,9 +35,9 @@ typedef struct rlf_device_memory {
     uint8_t id[16];
 } rlf_device_memory;
 
-/* Ordinary memory of the host may change as soon as a copy
- * TO_DEVICE has returned; what comes TO_HOST is there after the next
- * queue_sync, and the place for it has to stay until then. */
+/* Ordinary memory of the host may change as soon as a copy TO_DEVICE has
+ * returned; what comes TO_HOST is there after the next queue_sync, and the
+ * place for it has to stay until then. */
 typedef enum rlf_copy {
     RLF_COPY_ON_DEVICE,
     RLF_COPY_TO_DEVICE,

@@ -39,9 +39,8 @@ void rlf_dispatch_make(const rlf_fuse_rows *rows, rlf_arena *arena,
 bool rlf_dispatch_run(rlf_dispatch *dispatch, const rlf_dispatch_rule *rule,
                       double limit);
 
-/* Anneals rules for so many moves. `table` gets the best
- * one's, if that is shorter than *best; ends at `bound`. Returns the moves it
- * took. */
+/* Anneals rules for so many moves. `table` gets the best one's, if that is
+ * shorter than *best; ends at `bound`. Returns the moves it took. */
 typedef struct rlf_dispatch_job {
     const rlf_fuse_rows *rows;
     int64_t moves;

@@ -124,16 +124,16 @@ typedef struct rlf_cluster_mesh {
 } rlf_cluster_mesh;
 
 /* The meshes of its first `ranks` that calls can be placed on, larger ones
- * first, then by rank: runs of whole machines of one part, and in the first two machines of each
- * part powers of two of its devices, at multiples of their size; where their
- * number is no power of two also three times one, what divides it and all but
- * one, and of each size one at the end. (In which
+ * first, then by rank: runs of whole machines of one part, and in the first two
+ * machines of each part powers of two of its devices, at multiples of their
+ * size; where their number is no power of two also three times one, what
+ * divides it and all but one, and of each size one at the end. (In which
  * machines of many alike a part of one is taken makes no difference, and plans
  * that cut up more than two are not looked at.) A machine of which only the
  * first devices are among the ranks is one of so many, and its part has a mesh
- * of all its ranks as well. Of a part with more than `most`
- * machines not all runs: powers of two, three times these, whole numbers of
- * halves, thirds, to eighths of it, in a dozen places each. */
+ * of all its ranks as well. Of a part with more than `most` machines not all
+ * runs: powers of two, three times these, whole numbers of halves, thirds, to
+ * eighths of it, in a dozen places each. */
 rlf_status rlf_cluster_meshes(const rlf_cluster *cluster, int ranks, int most,
                               rlf_arena *arena, rlf_err *err,
                               rlf_cluster_mesh **out, int *n);

@@ -27,7 +27,7 @@
 typedef enum rlf_lua_per {
     RLF_LUA_PER_SAMPLE,   /* (sample) -> result */
     RLF_LUA_PER_GROUP,    /* (samples) -> array of results */
-    RLF_LUA_PER_BATCH,    /* the same, for a whole set */
+    RLF_LUA_PER_BATCH,    /* (samples) -> array of results, for a whole set */
     RLF_LUA_PER_TURN,     /* (sample) -> text, or nil to end */
     RLF_LUA_PER_STEP,     /* (fields) -> result: one scalar a step */
     RLF_LUA_PER_TEMPLATE, /* (messages, open) -> text: rlf_lua_template */

@@ -37,9 +37,9 @@ typedef struct rlf_memory_room {
 } rlf_memory_room;
 
 /* More rows than fit: says how much is missing on that rank (-1: there is no
- * other), what takes most of what a cap can lower, and which
- * cap; of a device's memory also what takes most at all, and whether others
- * have taken of it. RLF_USER of the host's memory, RLF_ENV of a device's. */
+ * other), what takes most of what a cap can lower, and which cap; of a device's
+ * memory also what takes most at all, and whether others have taken of it.
+ * RLF_USER of the host's memory, RLF_ENV of a device's. */
 rlf_status rlf_memory_fits(const rlf_memory *memory,
                            const rlf_memory_room *room, int rank, rlf_err *err);
 /* Is it that error? */

@@ -116,9 +116,8 @@ void rlf_pipe_print_row(const rlf_pipe *pipe, rlf_buf *out);
  * can be run: every operation exactly once and at its stage's place; backward
  * after forward, and weights after backward; a model's micro-batches backward
  * in index order on each chunk, and so their weights (else sums would depend on
- * the schedule); no place waits for ever; no place
- * holds more than cap[place] of the memory of cost[model][stage] (cost or cap
- * NULL: no limit). */
+ * the schedule); no place waits for ever; no place holds more than cap[place]
+ * of the memory of cost[model][stage] (cost or cap NULL: no limit). */
 rlf_status rlf_pipe_check(const rlf_pipe *pipe,
                           const rlf_pipe_cost *const *cost, const double *cap,
                           rlf_err *err);

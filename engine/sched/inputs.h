@@ -2,9 +2,9 @@
  * with a name and what it is: a value, or the digest of a file's bytes.
  *
  * One list serves all who ask whether two runs are the same: processes that are
- * about to begin one together, and a resume, which compares the list
- * in the checkpoint with the present one. Files count by their contents, not by
- * their paths. Threads, ranks, placement and limits change no result and are no
+ * about to begin one together, and a resume, which compares the list in the
+ * checkpoint with the present one. Files count by their contents, not by their
+ * paths. Threads, ranks, placement and limits change no result and are no
  * inputs.
  *
  * The name is what `--accept` takes: that of a declaration ("reward"), of a

@@ -63,7 +63,7 @@ typedef struct rlf_rank {
     double seconds[RLF_TIMES]; /* since the present step began */
     double *calls;             /* per node: seconds since then */
     int generation;  /* the instance that is a generation at work; -1: none */
-    rlf_turns turns, decodes; /* of it, that were not reported yet */
+    rlf_turns turns, decodes; /* of the generation, not reported yet */
     RLF_VEC(int)
     joint;          /* trained instances that are to be carried out with
                        the next one */

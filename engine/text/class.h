@@ -8,7 +8,7 @@
 typedef enum rlf_prefix_kind {
     RLF_PREFIX_NONE,   /* add_prefix_space says nothing */
     RLF_PREFIX_BYTES,  /* ByteLevel puts a space in front, if it is true */
-    RLF_PREFIX_NULL,   /* the same, and null is false */
+    RLF_PREFIX_NULL,   /* as the one above, and null is false */
     RLF_PREFIX_LEGACY, /* Metaspace puts a sign, unless it is false: before the
                       first word, or if `legacy` is true before all texts */
     RLF_PREFIX_FIRST,  /* the same without `legacy`; decoding takes a space away

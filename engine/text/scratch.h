@@ -1,6 +1,6 @@
-/* Scratch memory for encoding a text: buffers, and the words that
- * were encoded of late with their ids. A tokenizer keeps a few of them, so that
- * short texts find them warm; each thread takes one that no other has. */
+/* Scratch memory for encoding a text: buffers, and the words that were encoded
+ * of late with their ids. A tokenizer keeps a few of them, so that short texts
+ * find them warm; each thread takes one that no other has. */
 #ifndef RLF_TEXT_SCRATCH_H
 #define RLF_TEXT_SCRATCH_H
 

@@ -44,9 +44,9 @@ typedef struct rlf_measured_said {
  * plan. A backward pass that computes activations again takes a forward pass
  * more; where a schedule splits it and no profile has seen that, each of its
  * parts takes half, as their products are of the same size; where only a split
- * one was seen, a whole one takes both parts. A reading was
- * measured through all chunks of its stage: each has an even part of it. False:
- * there is no line for it, or no profile. */
+ * one was seen, a whole one takes both parts. A reading was measured through
+ * all chunks of its stage: each has an even part of it. False: there is no line
+ * for it, or no profile. */
 bool rlf_measured_seconds(const rlf_speeds *speeds, const rlf_plan *plan,
                           const rlf_measured_piece *piece,
                           rlf_measured_said *out);

@@ -82,10 +82,10 @@ const char *rlf_profile_call(const rlf_graph *graph, const rlf_node *node,
                              char *text, size_t room);
 
 /* A line through measurements, at least one: least squares of relative errors,
- * none of its constants negative, once more without what took a multiple of
- * it. Then all of it times what makes the sum right, since relative errors
- * favour what was quick. Fills all but the key. Where no x
- * is a quarter more than another they are taken as in proportion. */
+ * none of its constants negative, once more without what took a multiple of it.
+ * Then all of it times what makes the sum right, since relative errors favour
+ * what was quick. Fills all but the key. Where no x is a quarter more than
+ * another they are taken as in proportion. */
 typedef struct rlf_profile_sample {
     double x, y, seconds;
 } rlf_profile_sample;

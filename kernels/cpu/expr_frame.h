@@ -23,7 +23,7 @@ typedef struct rows {
     bool none;                  /* not part of this run */
     uint32_t n;                 /* of list, or all rows of the space */
     const uint32_t *list;       /* NULL: all */
-    const rlf_expr_part *parts; /* the same with token ranges, or NULL */
+    const rlf_expr_part *parts; /* parts with token ranges, or NULL */
 } rows;
 
 struct rlf_expr_frame {

@@ -78,7 +78,7 @@ typedef struct rlf_pass {
     const int32_t *sampled;                       /* see rlf_embed_args; NULL */
     float *temperatures;                          /* [T], of the rows */
     uint64_t *keys; /* [T] for dropout (rlf_dropout_args); NULL: none */
-    int32_t *host_ints;                           /* the same on the host */
+    int32_t *host_ints; /* the host's copy of the integers */
     float *host_floats;
     uint64_t *host_keys;
     int32_t *offsets; /* [T + 1], host */

@@ -154,7 +154,7 @@ typedef struct rlf_table {
     rlf_layer *layers;   /* [config.layers] */
     rlf_matrix *matrix;  /* of all layers held, in the order of the block */
     int n_matrix;
-    int base_matrices; /* of these, those of the base */
+    int base_matrices; /* matrices of the base among them */
     /* Of other stages, RLF_NO_SLOT. */
     int64_t embed;
     int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */

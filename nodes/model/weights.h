@@ -20,14 +20,13 @@
 #include "nodes/model/origin.h"
 
 /* All weights of a model. Of a seed they have the same bits on every machine:
- * matrices N(0, 1 / fan-in), those that write onto the residual also
- * / sqrt(2 layers), embedding and head N(0, 0.02^2), norms 1, biases and the
- * scalar head 0; of adapters a uniform up to 1 / sqrt(fan-in), b 0. Keyed by
- * (seed, tensor name, element). Of files: a scalar head that is lacking in
- * files becomes 0; anything else that is lacking, has another shape or
- * integers, or is there and would not be used (other than a head that is not
- * asked for) is RLF_USER. A model that is read by layer keeps a copy of the
- * origin. */
+ * matrices N(0, 1 / fan-in), those that write onto the residual also / sqrt(2
+ * layers), embedding and head N(0, 0.02^2), norms 1, biases and the scalar head
+ * 0; of adapters a uniform up to 1 / sqrt(fan-in), b 0. Keyed by (seed, tensor
+ * name, element). Of files: a scalar head that is lacking in files becomes 0;
+ * anything else that is lacking, has another shape or integers, or is there and
+ * would not be used (other than a head that is not asked for) is RLF_USER. A
+ * model that is read by layer keeps a copy of the origin. */
 rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
                             rlf_err *err);
 /* Write config.json, generation_config.json and model.safetensors, of a model

@@ -32,12 +32,12 @@ rlf_status rlf_collector_profile(const rlf_collector *collector,
                                  rlf_session *session, rlf_arena *arena,
                                  rlf_err *err, rlf_profile *out);
 
-/* Measure messages of two thread ranks, sums of 2, 4, ... up to `ranks` of
- * them and the controller's posts into `out`, in about so many seconds: sums of
- * more ranks than there was time for are left out, `*reached`: of how many
- * there are. Of a backend (NULL: the host's)
- * whose devices have memory of their own, and send to each other by themselves,
- * in the place of messages and sums copies to them. */
+/* Measure messages of two thread ranks, sums of 2, 4, ... up to `ranks` of them
+ * and the controller's posts into `out`, in about so many seconds: sums of more
+ * ranks than there was time for are left out, `*reached`: of how many there
+ * are. Of a backend (NULL: the host's) whose devices have memory of their own,
+ * and send to each other by themselves, in the place of messages and sums
+ * copies to them. */
 rlf_status rlf_profile_links(int ranks, double seconds,
                              const rlf_backend *backend, rlf_arena *arena,
                              rlf_err *err, int *reached, rlf_profile *out);

@@ -20,8 +20,8 @@ rlf_status rlf_outputs_try(const rlf_outputs *outputs, rlf_err *err);
  * its directory, or another one of them; if a run would write over, move or
  * remove what it reads, except the plan.rlf that it wrote itself before a
  * resume; or if a new run would replace files in its directory that no run has
- * left there. Of a session that is compiled, and
- * knows its cluster and its directory; NULL: nothing is read. */
+ * left there. Of a session that is compiled, and knows its cluster and its
+ * directory; NULL: nothing is read. */
 rlf_status rlf_outputs_check(const rlf_outputs *outputs, rlf_session *session,
                              rlf_err *err);
 /* Does what stands there begin as what the option writes? RLF_USAGE: it is

@@ -33,8 +33,8 @@ rlf_status rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
                                      rlf_err *err);
 /* It has a plan, and each rank has memory for it. */
 bool rlf_search_candidate_fits(const rlf_search_candidate *j);
-/* It takes the numbers of an earlier candidate that has the same
- * plan. False: there is none. */
+/* It takes the numbers of an earlier candidate that has the same plan. False:
+ * there is none. */
 bool rlf_search_candidate_take_same(const rlf_session_found *found,
                                     rlf_search_candidate *j);
 /* The steps of one that fits, with lengths drawn by `seed`: if that is the
