@@ -5,6 +5,7 @@
  * accordingly before load.c reads it. The reference is transformers 5.24. */
 #include "engine/text/class.h"
 
+#include "engine/io/file.h"
 #include "engine/io/json.h"
 
 #include <string.h>
@@ -99,9 +100,11 @@ typedef struct naming {
 } naming;
 
 static rlf_status
-read_naming(const json_t *model, rlf_arena *arena, rlf_err *err, naming *out)
+read_naming(const json_t *model, const char *dir, rlf_arena *arena,
+            rlf_err *err, naming *out)
 {
-    static const char file[] = "config.json";
+    const char *file =
+        dir ? rlf_path_join(arena, dir, "config.json") : "config.json";
     const char *class = NULL, *type = NULL, *name = NULL;
     RLF_TRY(
         rlf_json_get_text(model, file, "tokenizer_class", false, err, &class));
@@ -139,15 +142,16 @@ read_words(rlf_tokenizer *t, const json_t *root, const json_t *config,
 {
     const char *class = NULL;
     const json_t *map = json_object_get(config, "auto_map");
-    RLF_TRY(rlf_json_get_text(config, config_file, "tokenizer_class", false,
+    RLF_TRY(rlf_json_get_text(config, t->config_path, "tokenizer_class", false,
                               err, &class));
-    class = base_of(class, t->arena);
+    const char *said = class ? rlf_arena_strdup(t->arena, class) : NULL;
+    class = base_of(said, t->arena);
     if (json_is_object(map))
         map = json_object_get(map, "AutoTokenizer");
-    t->named_by = (rlf_class_words){
-        .class = class ? rlf_arena_strdup(t->arena, class) : NULL,
-        .code = map && !json_is_null(map),
-        .byte_level = has_byte_level(root)};
+    t->named_by = (rlf_class_words){.class = class,
+                                    .said = said,
+                                    .code = map && !json_is_null(map),
+                                    .byte_level = has_byte_level(root)};
     return RLF_OK;
 }
 
@@ -175,7 +179,7 @@ find_class(const rlf_tokenizer *t, const json_t *model, rlf_err *err,
 {
     const char *own = t->named_by.class;
     naming n;
-    RLF_TRY(read_naming(model, t->arena, err, &n));
+    RLF_TRY(read_naming(model, t->dir, t->arena, err, &n));
     if (t->named_by.code && !n.model && !(own && is_known(own)))
         return rlf_fail(err, RLF_USER,
                         "%s/%s: \"auto_map\" names a program that makes the "
@@ -185,11 +189,12 @@ find_class(const rlf_tokenizer *t, const json_t *model, rlf_err *err,
     if (t->pair && !*class && !own)
         class = "GPT2Tokenizer"; /* which came without any configuration */
     *out = rlf_builder_find(class);
+    bool by_own = own && (!*class || strcmp(own, class) == 0);
     if (t->pair && (!*out || !(*out)->pair)) {
         rlf_fail(err, RLF_USER,
                  "%s: the tokenizer_class %.*s cannot be read from vocab.json "
                  "and merges.txt",
-                 t->dir, RLF_CUT(60, *class ? class : own));
+                 t->dir, RLF_CUT(60, by_own ? t->named_by.said : class));
         rlf_err_hint(err, "save the tokenizer as tokenizer.json first");
         return RLF_USER;
     }
@@ -215,7 +220,7 @@ rlf_tokenizer_check_beside(const rlf_tokenizer *t, const char *model,
     rlf_status status =
         rlf_json_parse("config.json", 1, model, strlen(model), err, &json);
     if (status >= 0)
-        status = read_naming(json, arena, err, &n);
+        status = read_naming(json, NULL, arena, err, &n);
     const char *there = status < 0 ? t->built : decide(&t->named_by, &n);
     const struct rlf_builder *b = there ? rlf_builder_find(there) : NULL;
     there = b ? b->name : NULL;

@@ -183,8 +183,8 @@ set_signs(rlf_prefix_kind kind, bool prefix, bool legacy, json_t *parts)
 
 /* Applies add_prefix_space and legacy to the parts. */
 static rlf_status
-set_prefix(rlf_prefix_kind kind, const json_t *config, json_t *parts,
-           rlf_err *err)
+set_prefix(rlf_prefix_kind kind, const char *file, const json_t *config,
+           json_t *parts, rlf_err *err)
 {
     static const char key[] = "add_prefix_space";
     const json_t *said = json_object_get(config, key);
@@ -194,12 +194,11 @@ set_prefix(rlf_prefix_kind kind, const json_t *config, json_t *parts,
     if (kind == RLF_PREFIX_BYTES && json_is_null(said))
         return rlf_fail(err, RLF_USER,
                         "%s: \"%s\" is null where true or false is wanted",
-                        config_file, key);
+                        file, key);
     if (kind == RLF_PREFIX_ALWAYS && json_is_null(said))
         prefix = false;
-    RLF_TRY(rlf_json_get_bool(config, config_file, key, false, err, &prefix));
-    RLF_TRY(
-        rlf_json_get_bool(config, config_file, "legacy", false, err, &legacy));
+    RLF_TRY(rlf_json_get_bool(config, file, key, false, err, &prefix));
+    RLF_TRY(rlf_json_get_bool(config, file, "legacy", false, err, &legacy));
     if (signs)
         set_signs(kind, prefix, legacy, parts);
     else
@@ -326,7 +325,7 @@ list_tokens(rlf_tokenizer *t, const json_t *root, const json_t *config,
     json_t *entry;
     rlf_listed_token *all;
     size_t n = 0;
-    RLF_TRY(rlf_json_get_object(config, config_file, "added_tokens_decoder",
+    RLF_TRY(rlf_json_get_object(config, t->config_path, "added_tokens_decoder",
                                 false, err, &decoder));
     RLF_TRY(rlf_tokenizer_listed(t, in_file, decoder, err, &all, &n));
     json_t *vocab = vocabulary(root);
@@ -476,11 +475,11 @@ fill_tokens(rlf_tokenizer *t, const struct rlf_builder *b, const json_t *config)
 
 /* Those that T5Tokenizer adds to the ones of a file, if it has none such. */
 static rlf_status
-numbered_tokens(const json_t *config, const json_t *given, rlf_err *err,
-                json_t *out)
+numbered_tokens(const char *file, const json_t *config, const json_t *given,
+                rlf_err *err, json_t *out)
 {
     int64_t n = 100, found = 0;
-    RLF_TRY(rlf_json_get_int(config, config_file, "extra_ids", false, err, &n));
+    RLF_TRY(rlf_json_get_int(config, file, "extra_ids", false, err, &n));
     for (size_t i = 0; i < json_array_size(given); i++) {
         const char *text = text_of(json_array_get(given, i));
         found += text && strstr(text, "<extra_id_");
@@ -489,7 +488,7 @@ numbered_tokens(const json_t *config, const json_t *given, rlf_err *err,
         return rlf_fail(err, RLF_USER,
                         "%s: \"extra_ids\" is %lld, and "
                         "\"additional_special_tokens\" has %lld of them",
-                        config_file, (long long)n, (long long)found);
+                        file, (long long)n, (long long)found);
     for (int64_t i = 0; !found && i < n && i < RLF_IDS_MOST; i++)
         json_array_append_new(out,
                               json_sprintf("<extra_id_%lld>", (long long)i));
@@ -514,7 +513,7 @@ set_extra(rlf_tokenizer *t, const struct rlf_builder *b, json_t *config,
         json_array_extend(all, more);
         json_decref(more);
     } else if (!json_object_get(config, key)) {
-        status = numbered_tokens(config, given, err, all);
+        status = numbered_tokens(t->config_path, config, given, err, all);
     }
     if (!json_object_get(config, key))
         json_object_set(config, key, all);
@@ -546,7 +545,8 @@ rlf_builder_apply(const struct rlf_builder *b, rlf_tokenizer *t, json_t *root,
                                        "decoder"};
     json_t *parts = made(b->parts);
     json_t *charsmap = b->unigram ? find_charsmap(root) : NULL;
-    rlf_status status = set_prefix(b->prefix, config, parts, err);
+    rlf_status status =
+        set_prefix(b->prefix, t->config_path, config, parts, err);
     if (charsmap)
         json_object_set(parts, "normalizer", charsmap);
     for (size_t i = 0; i < RLF_COUNT(keys); i++) {

@@ -115,8 +115,7 @@ apply_add(rlf_tokenizer *t, const json_t *config, const char *key, uint32_t id,
           rlf_ids *side, rlf_err *err)
 {
     bool add = false;
-    RLF_TRY(rlf_json_get_bool(config, "tokenizer_config.json", key, false, err,
-                              &add));
+    RLF_TRY(rlf_json_get_bool(config, t->config_path, key, false, err, &add));
     if (add && id == RLF_NO_ID)
         return rlf_fail(err, RLF_USER,
                         "%s/tokenizer_config.json: \"%s\" is true, but there "

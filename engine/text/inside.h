@@ -24,7 +24,8 @@ typedef enum rlf_name_kind {
 
 /* The words of its own files that decide which class builds it. */
 typedef struct rlf_class_words {
-    const char *class; /* without "Fast", or NULL */
+    const char *class; /* without "Fast", or NULL, */
+    const char *said;  /* and with it */
     bool code;         /* a program makes it */
     bool byte_level;   /* tokenizer.json has this word */
 } rlf_class_words;
@@ -33,7 +34,8 @@ struct rlf_tokenizer {
     rlf_arena *arena;
     rlf_scratches *scratches;
     const char *dir;  /* where its files are */
-    const char *file; /* tokenizer.json or vocab.json, for messages */
+    const char *file; /* tokenizer.json or vocab.json, for messages, */
+    const char *config_path; /* as tokenizer_config.json beside it */
     bool pair;        /* it is vocab.json */
     const char *built; /* the class that builds it; NULL: none */
     const struct rlf_builder *builder; /* that (class.h) */

@@ -188,8 +188,8 @@ load_all_added(rlf_tokenizer *t, const json_t *root, const json_t *config,
     size_t n = 0;
     RLF_TRY(
         rlf_json_get_array(root, t->file, "added_tokens", false, err, &list));
-    RLF_TRY(rlf_json_get_object(config, "tokenizer_config.json",
-                                "added_tokens_decoder", false, err, &more));
+    RLF_TRY(rlf_json_get_object(config, t->config_path, "added_tokens_decoder",
+                                false, err, &more));
     for (size_t i = 0; i < json_array_size(list); i++) {
         entry = json_array_get(list, i);
         RLF_TRY(load_added(t, entry, json_object_get(entry, "id"), false,

@@ -237,8 +237,24 @@ add_merge(rlf_tokenizer *t, size_t i, const json_t *json, size_t prefix,
         .rank = (uint32_t)i,
         .id = find_text(t, whole->p, whole->n, bytes),
     };
-    if (merge.left == RLF_NO_ID || merge.right == RLF_NO_ID ||
-        merge.id == RLF_NO_ID)
+    bool found = merge.left != RLF_NO_ID && merge.right != RLF_NO_ID &&
+                 merge.id != RLF_NO_ID;
+    if (!found && t->pre_tokenizer.byte_level &&
+        !to_bytes((rlf_str){whole->p, whole->n}, bytes)) {
+        rlf_fail(err, RLF_USER,
+                 "%s: merge %zu, of \"%.*s\" and \"%.*s\", is none of bytes, "
+                 "which %s%s makes tokens of",
+                 t->file, i, (int)rlf_str_cut(left, 60), left.p,
+                 (int)rlf_str_cut(right, 60), right.p,
+                 t->built ? "the class " : "ByteLevel",
+                 t->built ? t->built : "");
+        if (t->built)
+            rlf_err_hint(err, "the tokenizer may be of another class: "
+                              "\"tokenizer_class\" of tokenizer_config.json "
+                              "names it, else config.json");
+        return RLF_USER;
+    }
+    if (!found)
         return rlf_fail(err, RLF_USER,
                         "%s: merge %zu, of \"%.*s\" and \"%.*s\", has a token "
                         "that is not in the vocabulary",

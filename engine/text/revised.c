@@ -89,7 +89,7 @@ rlf_tokenizer_check_files(const rlf_tokenizer *t, const json_t *config,
 {
     static const char key[] = "fast_tokenizer_files";
     json_t *list = NULL;
-    RLF_TRY(rlf_json_get_array(config, config_file, key, false, err, &list));
+    RLF_TRY(rlf_json_get_array(config, t->config_path, key, false, err, &list));
     const char *name = find_file(list);
     if (!name)
         return RLF_OK;
@@ -210,8 +210,8 @@ rlf_tokenizer_mend(rlf_tokenizer *t, json_t *root, const json_t *config,
 {
     bool asked = false;
     json_t *model = NULL;
-    RLF_TRY(rlf_json_get_bool(config, config_file, "fix_mistral_regex", false,
-                              err, &asked));
+    RLF_TRY(rlf_json_get_bool(config, t->config_path, "fix_mistral_regex",
+                              false, err, &asked));
     t->mends = asked &&
                json_is_object(json_object_get(root, "pre_tokenizer")) &&
                count_tokens(root, config) > LARGE;

@@ -38,8 +38,8 @@ add_special(rlf_tokenizer *t, const json_t *value, const char *file,
         {"rstrip", &added->rstrip},
     };
     for (size_t i = 0; json_is_object(value) && i < RLF_COUNT(flags); i++)
-        RLF_TRY(rlf_json_get_bool(value, file, flags[i].key, false, err,
-                                  flags[i].to));
+        RLF_TRY(rlf_json_get_bool(value, t->config_path, flags[i].key, false,
+                                  err, flags[i].to));
     if (!added->text.n)
         return RLF_OK;
     if (added->id == RLF_NO_ID)
@@ -322,17 +322,18 @@ read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
 
 /* Spaces in decoded text: BPE keeps them unless a second key says otherwise. */
 static rlf_status
-read_cleaning(rlf_tokenizer *t, const json_t *config, const char *file,
-              rlf_err *err)
+read_cleaning(rlf_tokenizer *t, const json_t *config, rlf_err *err)
 {
     static const char key[] = "clean_up_tokenization_spaces";
     static const char bpe[] = "clean_up_tokenization_spaces_for_bpe_even_though"
                               "_it_will_corrupt_output";
     bool cleans = false, also = t->model.kind != RLF_WORD_MODEL_BPE;
     if (!also)
-        RLF_TRY(rlf_json_get_bool(config, file, bpe, false, err, &also));
+        RLF_TRY(
+            rlf_json_get_bool(config, t->config_path, bpe, false, err, &also));
     if (also)
-        RLF_TRY(rlf_json_get_bool(config, file, key, false, err, &cleans));
+        RLF_TRY(rlf_json_get_bool(config, t->config_path, key, false, err,
+                                  &cleans));
     t->cleans = cleans;
     return RLF_OK;
 }
@@ -341,8 +342,8 @@ rlf_status
 rlf_tokenizer_settings(rlf_tokenizer *t, const json_t *config, rlf_err *err)
 {
     static const char file[] = "tokenizer_config.json";
-    RLF_TRY(rlf_json_get_bool(config, file, "split_special_tokens", false, err,
-                              &t->plain));
-    RLF_TRY(read_cleaning(t, config, file, err));
+    RLF_TRY(rlf_json_get_bool(config, t->config_path, "split_special_tokens",
+                              false, err, &t->plain));
+    RLF_TRY(read_cleaning(t, config, err));
     return read_names(t, config, file, err);
 }

@@ -74,6 +74,7 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
     bool is_dir = rlf_dir_exists(path);
     t->dir = is_dir ? rlf_arena_strdup(t->arena, path)
                     : rlf_path_parent(t->arena, path);
+    t->config_path = rlf_path_join(t->arena, t->dir, "tokenizer_config.json");
     const char *whole = is_dir ? rlf_path_join(t->arena, path, "tokenizer.json")
                                : rlf_arena_strdup(t->arena, path);
     bool there = is_dir;

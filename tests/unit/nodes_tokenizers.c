@@ -304,6 +304,49 @@ check_versions(const json_t *root)
     rlf_dir_remove(there, &ignored);
 }
 
+/* What is wrong is said with the file. */
+static void
+check_messages(const json_t *root)
+{
+    static const struct {
+        const char *base, *config, *model, *want;
+    } cases[] = {
+        {"bytes", "{}", "{\"model_type\": 3}",
+         "/config.json: \"model_type\" is a number"},
+        {"bytes", "{\"tokenizer_class\": 1}", "{}",
+         "/tokenizer_config.json: \"tokenizer_class\" is a number"},
+        {"bytes",
+         "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_prefix_space\": null}",
+         "{}", "/tokenizer_config.json: \"add_prefix_space\" is null"},
+        {"bytes", "{\"split_special_tokens\": 1}", "{}",
+         "/tokenizer_config.json: \"split_special_tokens\" is a number"},
+        {"signs", "{\"tokenizer_class\": \"Qwen2Tokenizer\"}", "{}",
+         "is none of bytes, which the class Qwen2Tokenizer makes tokens of"},
+    };
+    rlf_err ignored = RLF_ERR_NONE;
+    char there[] = "/tmp/rlflow-class-XXXXXX";
+    if (!mkdtemp(there))
+        bail("no directory for the test");
+    dir = there;
+    for (size_t i = 0; i < RLF_COUNT(cases); i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_tokenizer *t = NULL;
+        write_root(
+            json_object_get(json_object_get(root, "roots"), cases[i].base),
+            NULL);
+        write_own("tokenizer_config.json",
+                  json_loads(cases[i].config, 0, NULL));
+        write_own("config.json", json_loads(cases[i].model, 0, NULL));
+        if (!ok(rlf_tokenizer_open(dir, &err, &t) == RLF_USER &&
+                    strncmp(err.sentence, dir, strlen(dir)) == 0 &&
+                    strstr(err.sentence, cases[i].want),
+                "DIR%s", cases[i].want))
+            note("got: %s", err.sentence);
+        rlf_tokenizer_close(t);
+    }
+    rlf_dir_remove(there, &ignored);
+}
+
 /* Replaces all of a text, from left to right. */
 static void
 replace(rlf_buf *text, const char *from, const char *to)
@@ -373,6 +416,7 @@ main(void)
         check_row(root, json_array_get(rows, i));
     check_pattern();
     check_versions(root);
+    check_messages(root);
     check_cleaning();
     json_decref(root);
     rlf_arena_free(arena);
