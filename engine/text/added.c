@@ -30,7 +30,8 @@ begins_with(rlf_str text, rlf_str with)
     return with.n <= text.n && memcmp(text.p, with.p, with.n) == 0;
 }
 
-/* Of equal texts (normalization may make them) the one with the lowest id. */
+/* Of equal texts (normalization may make them) the one with the lowest id; the
+ * reference takes any of them, in each process another. */
 static size_t
 sort(const rlf_added **list, size_t n)
 {

@@ -18,6 +18,7 @@ typedef struct rlf_added {
     bool rewritten;      /* it was normalized, and has another text so */
     bool named;          /* no list of tokens has it, but names, */
     bool said;           /* one of them as a text */
+    rlf_str decoded;     /* what decoders see of it, if it is not the text */
 } rlf_added;
 
 /* Looks for a list of them, at every place the longest: in about as many

@@ -61,6 +61,14 @@ put_bytes(rlf_detokenizer *state, const char *p, size_t n, rlf_buf *out)
         state->held[state->n_held++] = p[i];
 }
 
+/* The text of a token as decoders see it. */
+static rlf_str
+seen_text(const rlf_tokenizer *t, uint32_t id)
+{
+    const rlf_added *added = t->added_by_id[id];
+    return added && added->decoded.p ? added->decoded : t->texts[id];
+}
+
 /* The rest of the token that waits, now that it is known whether it is the
  * last. */
 static void
@@ -72,7 +80,7 @@ put_rest(rlf_detokenizer *state, bool last, rlf_buf *out)
                      (last ? RLF_PIECE_LAST : 0);
     if (state->waits == RLF_NO_ID)
         return;
-    rlf_decoder_piece(&t->decoder, t->texts[state->waits], where, &piece);
+    rlf_decoder_piece(&t->decoder, seen_text(t, state->waits), where, &piece);
     if (piece.n > state->n_written)
         put_bytes(state, piece.p + state->n_written, piece.n - state->n_written,
                   out);
@@ -86,7 +94,7 @@ static void
 put_piece(rlf_detokenizer *state, uint32_t id, rlf_buf *out)
 {
     const rlf_decoder *decoder = &state->tokenizer->decoder;
-    rlf_str text = state->tokenizer->texts[id];
+    rlf_str text = seen_text(state->tokenizer, id);
     unsigned where = state->begun ? 0 : RLF_PIECE_FIRST;
     rlf_buf piece = {0}, last = {0};
     rlf_decoder_piece(decoder, text, where, &piece);

@@ -261,9 +261,11 @@ make_pieces(rlf_tokenizer *t, rlf_err *err)
         if (!t->texts[id].p)
             continue;
         rlf_str text = t->texts[id];
-        const rlf_added *added = t->added_by_id[id];
-        if (added && (added->normalized || added->rewritten))
+        rlf_added *added = t->added_by_id[id];
+        if (added && (added->normalized || added->rewritten)) {
             RLF_TRY_GOTO(normal_text(t, added, err, &text), end);
+            added->decoded = text;
+        }
         rlf_buf_clear(&piece);
         rlf_decoder_piece(&t->decoder, text, 0, &piece);
         t->pieces[id] = rlf_tokenizer_keep(t, piece.p ? piece.p : "", piece.n);

@@ -239,6 +239,7 @@ def listed(all_roots):
     for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer"}), ("bytes", {})):
         add(base, {**config, "added_tokens_decoder": {
             "1000": token("<new>"), "999": token("Hi", special=False, normalized=True)}})
+    add("unigram", {"added_tokens_decoder": {"900": token("  two", special=False, normalized=True)}})
     # spaces that decoding takes away
     for base, config in (("unigram", {"tokenizer_class": "T5Tokenizer"}), ("unigram", {}), ("bytes", {}),
                          ("bytes", {"clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": True})):
