@@ -14,7 +14,7 @@
 typedef struct rlf_backend_options {
     int index;           /* of the devices of its kind */
     int n_threads;       /* of the rank's team on the host: rlf_cpu_options */
-    int n_run_threads;   /* likewise */
+    int n_run_threads;   /* of the teams of all ranks here: rlf_cpu_options */
     size_t memory_limit; /* bytes of device memory in all; 0: none */
 } rlf_backend_options;
 

@@ -167,7 +167,7 @@ struct rlf_session {
     } input_errors; /* inputs that could not be opened, as ranks met them */
     rlf_log log;
     int log_file;      /* descriptor of the file of --log, or -1 */
-    int log_failed;    /* atomic: errno of the first line of the log that could
+    int log_failed;    /* atomic: errno of the last line of the log that could
                           not be written, or 0 */
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */

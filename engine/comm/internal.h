@@ -145,8 +145,8 @@ struct rlf_group {
     bool one_process;
     int *ranks;
     rlf_part *sends, *receives; /* [n], filled by the call in progress */
-    size_t *counts;             /* the same */
-    const void **parts;         /* the same */
+    size_t *counts;     /* [n] the length of each part, filled by that call */
+    const void **parts; /* [n] parts to add, filled by that call */
 };
 
 /* The calls that reach ranks of other processes. Calls never block. After an

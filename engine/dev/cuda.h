@@ -11,7 +11,7 @@
 typedef struct rlf_cuda_options {
     int index;           /* of the GPUs that the process may see */
     int n_threads;       /* of the team on the host, as in rlf_cpu_options */
-    int n_run_threads;   /* likewise */
+    int n_run_threads;   /* of the teams of all ranks here: rlf_cpu_options */
     size_t memory_limit; /* bytes of alloc in all; 0: what is free */
 } rlf_cuda_options;
 

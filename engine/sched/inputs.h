@@ -50,11 +50,11 @@ typedef struct rlf_inputs {
     struct {
         rlf_input *data;
         size_t count, room;
-    } list; /* in the arena of whoever made it */
+    } list; /* in the arena of its maker */
     struct {
         rlf_unloaded *data;
         size_t count, room;
-    } unloaded; /* the same */
+    } unloaded; /* in the arena of its maker */
     /* The inputs that --accept named: they may differ from the run before. */
     struct {
         const char **data;

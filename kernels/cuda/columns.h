@@ -20,7 +20,7 @@ typedef struct columns {
     const rlf_real *a, *b; /* b NULL: none */
     int64_t lda, ldb;
     const float *center; /* of row and group, `groups` a row; NULL: 0 */
-    const float *scale;  /* likewise */
+    const float *scale;  /* of row and group, as `center` */
     int64_t groups;
     float *sum; /* [groups / each, d] */
 } columns;

@@ -73,7 +73,7 @@ typedef struct rlf_session_search_options {
      * nobody looks. */
     bool (*measuring)(void *arg, double part); /* with that of `search` */
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
-    void (*simulating)(void *arg, int i, int n); /* the same */
+    void (*simulating)(void *arg, int i, int n); /* with that of `search` */
 } rlf_session_search_options;
 
 /* A threshold and seats of a generation, with the step that they would give. */
