@@ -167,6 +167,9 @@ int rlf_loss_passes(const rlf_loss *loss);
  * that another pass reads, be it of the same row, or if one looks at a whole
  * sample and there are several passes. */
 rlf_reach rlf_loss_reach(const rlf_loss *loss);
+/* Does an update in so many stages read before it trains? At BATCH it reads all
+ * live values, in a pipeline what the other models of its words give. */
+bool rlf_loss_reads_first(const rlf_loss *loss, int stages);
 
 /* Sites of calls that only metrics want are so much higher. */
 #define RLF_SITE_LOOKING 0x80000000u

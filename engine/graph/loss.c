@@ -87,6 +87,18 @@ reach_of(const rlf_loss *loss, const int *passes, int output, int pass)
                                     : RLF_REACH_BATCH;
 }
 
+bool
+rlf_loss_reads_first(const rlf_loss *loss, int stages)
+{
+    bool reads = loss->reach == RLF_REACH_BATCH;
+    for (int i = 0; i < loss->n_words && stages > 1; i++) {
+        const rlf_vocab_program *words = &loss->words[i];
+        for (size_t k = 0; k < words->program->inputs.count; k++)
+            reads |= words->model[k] >= 0 && words->input[k] >= 0;
+    }
+    return reads;
+}
+
 rlf_reach
 rlf_loss_reach(const rlf_loss *loss)
 {

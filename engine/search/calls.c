@@ -127,6 +127,16 @@ add_cost(const work *w, const rlf_cost *cost, double tokens, double times)
     *w->busy += w->part * times * seconds.total;
 }
 
+/* Does the line of an update's end have the piece in it? Runs measure there
+ * what other models read before the first micro-batch (rlf_loss_reads_first).
+ */
+static bool
+in_finish(const work *w, const rlf_piece *piece)
+{
+    return piece->kind == RLF_PIECE_BEFORE &&
+           w->node->loss->reach != RLF_REACH_BATCH;
+}
+
 /* The piece as runs measure it (engine/graph/measure.h). */
 static rlf_measured_piece
 measured_as(const work *w, const rlf_piece *piece)
@@ -149,7 +159,7 @@ measured_as(const work *w, const rlf_piece *piece)
         out.kind = RLF_MEASURED_BACKWARD;
     } else if (piece->kind == RLF_PIECE_WEIGHTS) {
         out.kind = RLF_MEASURED_WEIGHTS;
-    } else if (piece->kind == RLF_PIECE_FINISH) {
+    } else if (piece->kind == RLF_PIECE_FINISH || in_finish(w, piece)) {
         out.kind = RLF_MEASURED_FINISH;
         out.x = rows;
     }
@@ -166,7 +176,7 @@ add_measured(const work *w, const rlf_piece *piece, double times)
     const rlf_measured_piece of = measured_as(w, piece);
     if (!rlf_measured_seconds(w->speeds, w->opened->plan, &of, &said))
         return false;
-    seconds.total = piece->group ? 0 : said.seconds;
+    seconds.total = piece->group || in_finish(w, piece) ? 0 : said.seconds;
     seconds.term[RLF_SECONDS_MEASURED] = seconds.total;
     rlf_seconds_add(w->sum, &seconds, times);
     *w->busy += w->part * times * seconds.total;
@@ -613,7 +623,7 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
     } else if (node->class->work != RLF_WORK_TRAIN) {
         pass(&w, RLF_PIECE_FORWARD, cut, rows);
     } else {
-        if (node->loss && node->loss->reach == RLF_REACH_BATCH)
+        if (node->loss && rlf_loss_reads_first(node->loss, layout->pp))
             pass(&w, RLF_PIECE_BEFORE, cut, rows);
         train(&w, cut, rows);
         rlf_piece last = {.kind = RLF_PIECE_FINISH,

@@ -117,6 +117,23 @@ reads_model(const rlf_node *node)
            node->class->work == RLF_WORK_GENERATE;
 }
 
+/* Runs measure what other models read before the first micro-batch of an update
+ * (rlf_loss_reads_first) with its end: where that has a line, it is in it. */
+static bool
+in_finish(const rlf_costs *c, const rlf_portion *p, double *out)
+{
+    const rlf_measured_piece piece = {.kind = RLF_MEASURED_FINISH,
+                                      .node = p->node,
+                                      .rank = p->rank,
+                                      .x = (double)p->rows,
+                                      .parts = 1};
+    rlf_measured_said said;
+    *out = 0;
+    return c->options.speeds->profiles &&
+           c->options.speeds->profiles[p->rank] &&
+           rlf_measured_seconds(c->options.speeds, c->plan, &piece, &said);
+}
+
 static bool
 portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
 {
@@ -138,6 +155,10 @@ portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
             x = p->all ? 0 : (double)p->rows;
         break;
     case RLF_PORTION_BEFORE:
+        if (p->node->loss && p->node->loss->reach != RLF_REACH_BATCH)
+            return in_finish(c, p, out);
+        kind = RLF_MEASURED_FORWARD;
+        break;
     case RLF_PORTION_FORWARD:
         kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS;
         break;

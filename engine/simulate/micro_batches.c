@@ -216,7 +216,7 @@ take_table(const simulation *s, const joint *p, const run *r,
     return said.makespan;
 }
 
-/* A table, and before it a pass of those that read all first. */
+/* A table, and before it a pass of those that read first. */
 static double
 take_run(const simulation *s, const joint *p, const run *r, rlf_arena *arena,
          double *busy)
@@ -224,7 +224,9 @@ take_run(const simulation *s, const joint *p, const run *r, rlf_arena *arena,
     double seconds = 0;
     for (int m = 0; m < r->pipe->n_models; m++) {
         const rlf_node *node = r->member[m] < 0 ? NULL : p->node[r->member[m]];
-        if (!node || !node->loss || node->loss->reach != RLF_REACH_BATCH)
+        if (!node || !node->loss ||
+            !rlf_loss_reads_first(node->loss,
+                                  s->plan->place[node->id].layout.pp))
             continue;
         rlf_pipe pass;
         rlf_pipe_reading(r->pipe, m, p->micros[r->member[m]][r->dp[m]].n, arena,
