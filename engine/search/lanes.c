@@ -22,7 +22,7 @@ divides_well(int n)
 
 /* The mesh of so many ranks from `first` on that may train, or NULL. */
 static const rlf_cluster_mesh *
-mesh_of(const rlf_lanes_ask *ask, int first, int size)
+mesh_of(const rlf_search_lanes_ask *ask, int first, int size)
 {
     for (int i = 0; i < ask->n; i++)
         if (ask->meshes[i].first == first && ask->meshes[i].n == size &&
@@ -40,7 +40,7 @@ mesh_of(const rlf_lanes_ask *ask, int first, int size)
  * - its half, a quarter ... down to a machine, for where machines are far from
  *   each other models are trained on few of them, with few replicas. */
 static int
-list_trained(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
+list_trained(const rlf_search_lanes_ask *ask, const rlf_cluster_mesh *largest,
              const rlf_cluster_mesh **out)
 {
     int count = 0, half = largest->n / 2;
@@ -61,8 +61,8 @@ list_trained(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
 }
 
 int
-rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
-               double memory)
+rlf_search_lanes_best(const rlf_search_lanes_ask *ask,
+                      const rlf_cluster_mesh *largest, double memory)
 {
     enum { MOST = 1 + LESS_MESHES + 2 + 32 };
     const rlf_cluster_mesh *trained[MOST];
@@ -86,7 +86,7 @@ rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
 /* ---- less ---- */
 
 void
-rlf_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
+rlf_search_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
 {
     size_t models = f->options.graph->resources.count;
     int sizes[RLF_SEARCH_SIZES], n = rlf_search_sizes(&f->problem, sizes);
@@ -99,8 +99,9 @@ rlf_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
 }
 
 void
-rlf_lanes_choose_lesser(rlf_pareto *f, int model, const rlf_lanes_ask *ask,
-                        const rlf_cluster_mesh *largest)
+rlf_search_lanes_choose_lesser(rlf_pareto *f, int model,
+                               const rlf_search_lanes_ask *ask,
+                               const rlf_cluster_mesh *largest)
 {
     double rungs[RLF_SEARCH_RUNGS + 1];
     for (int i = 0; i < f->n_lesser; i++) {
@@ -111,7 +112,7 @@ rlf_lanes_choose_lesser(rlf_pareto *f, int model, const rlf_lanes_ask *ask,
                 ? mesh_of(ask, largest->first, less->ranks)
                 : NULL;
         less->lanes[model] =
-            mesh ? rlf_lanes_best(ask, mesh, rungs[less->rung]) : 0;
+            mesh ? rlf_search_lanes_best(ask, mesh, rungs[less->rung]) : 0;
     }
 }
 
@@ -130,7 +131,7 @@ same_lanes(const rlf_pareto *f, const rlf_pareto_lesser *a,
 
 /* Of those with the same lanes the first has most ranks. */
 void
-rlf_lanes_keep_lesser(rlf_pareto *f)
+rlf_search_lanes_keep_lesser(rlf_pareto *f)
 {
     int n = 0;
     for (int i = 0; i < f->n_lesser; i++) {

@@ -7,7 +7,7 @@
 #include "engine/layout/cluster.h"
 #include "engine/search/pareto.h"
 
-typedef struct rlf_lanes_ask {
+typedef struct rlf_search_lanes_ask {
     const rlf_cluster_mesh *meshes; /* [n] of the cluster */
     int n;
     int machine; /* ranks of one */
@@ -18,19 +18,19 @@ typedef struct rlf_lanes_ask {
     double (*fastest)(void *arg, const rlf_cluster_mesh *mesh, int lanes,
                       double memory);
     void *arg;
-} rlf_lanes_ask;
+} rlf_search_lanes_ask;
 
 /* On the ranks of `largest` with so much memory. */
-int rlf_lanes_best(const rlf_lanes_ask *ask, const rlf_cluster_mesh *largest,
-                   double memory);
+int rlf_search_lanes_best(const rlf_search_lanes_ask *ask,
+                          const rlf_cluster_mesh *largest, double memory);
 
 /* Of a problem all that is less than it: fewer ranks, less memory. */
-void rlf_lanes_list_lesser(rlf_pareto *pareto, rlf_arena *arena);
+void rlf_search_lanes_list_lesser(rlf_pareto *pareto, rlf_arena *arena);
 /* A model's lanes there. */
-void rlf_lanes_choose_lesser(rlf_pareto *pareto, int model,
-                             const rlf_lanes_ask *ask,
-                             const rlf_cluster_mesh *largest);
+void rlf_search_lanes_choose_lesser(rlf_pareto *pareto, int model,
+                                    const rlf_search_lanes_ask *ask,
+                                    const rlf_cluster_mesh *largest);
 /* Once all models have theirs: only those that differ are left. */
-void rlf_lanes_keep_lesser(rlf_pareto *pareto);
+void rlf_search_lanes_keep_lesser(rlf_pareto *pareto);
 
 #endif

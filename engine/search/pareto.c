@@ -451,7 +451,7 @@ train_on(options_of *o, const rlf_cluster_mesh *mesh, int lanes)
     return t;
 }
 
-/* See rlf_lanes_ask. */
+/* See rlf_search_lanes_ask. */
 static double
 fastest(void *arg, const rlf_cluster_mesh *mesh, int lanes, double memory)
 {
@@ -501,13 +501,14 @@ choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
     const rlf_sums *given = f->options.plan->sums;
     const rlf_place_row *row = rlf_shards_row(f, model);
     int *lanes = &f->sums[model].lanes;
-    rlf_lanes_ask ask = {.meshes = meshes,
-                         .n = n,
-                         .machine = machine->count,
-                         .least = machine->device->gpu ? 1 : RLF_CPU_LANES,
-                         .may_train = may_train,
-                         .fastest = fastest,
-                         .arg = o};
+    rlf_search_lanes_ask ask = {.meshes = meshes,
+                                .n = n,
+                                .machine = machine->count,
+                                .least =
+                                    machine->device->gpu ? 1 : RLF_CPU_LANES,
+                                .may_train = may_train,
+                                .fastest = fastest,
+                                .arg = o};
     *lanes = 1;
     if (!o->measure.trains)
         return;
@@ -519,9 +520,10 @@ choose_lanes(options_of *o, const rlf_cluster_mesh *meshes, int n,
         while (ask.least < rlf_shards_said(f, model, false))
             ask.least *= 2;
         f->fewest[model] = fewest_lanes(o, largest, ask.least);
-        int best = f->options.room ? f->fewest[model]
-                                   : rlf_lanes_best(&ask, largest, INFINITY);
-        rlf_lanes_choose_lesser(f, model, &ask, largest);
+        int best = f->options.room
+                       ? f->fewest[model]
+                       : rlf_search_lanes_best(&ask, largest, INFINITY);
+        rlf_search_lanes_choose_lesser(f, model, &ask, largest);
         *lanes = best;
     }
 }
@@ -667,7 +669,7 @@ rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(rlf_program_calls(out, arena, err));
     RLF_TRY(rlf_model_moves_set(out, arena, err));
-    rlf_lanes_list_lesser(out, arena);
+    rlf_search_lanes_list_lesser(out, arena);
     RLF_TRY(rlf_fixed_rows_check(out, err));
     rlf_shards_set(out);
     RLF_TRY(rlf_cluster_meshes(cluster, out->problem.devices, RLF_PARETO_RUNS,
@@ -686,6 +688,6 @@ rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
                         : add_choices(out, i, meshes, n, done, arena, err));
             done[0]++;
         }
-    rlf_lanes_keep_lesser(out);
+    rlf_search_lanes_keep_lesser(out);
     return rlf_problem_close(&out->problem, arena, err);
 }
