@@ -521,22 +521,6 @@ set_extra(rlf_tokenizer *t, const struct rlf_builder *b, json_t *config,
     return status;
 }
 
-static rlf_name_kind
-kind_of(const json_t *root, const json_t *config, const json_t *own,
-        const char *key)
-{
-    const char *text = text_of(json_object_get(config, key));
-    const json_t *list = json_object_get(root, "added_tokens");
-    if (json_object_get(own, key))
-        return RLF_NAME_CLASS;
-    for (size_t i = 0; text && i < json_array_size(list); i++) {
-        const char *other = text_of(json_array_get(list, i));
-        if (other && strcmp(other, text) == 0)
-            return RLF_NAME_ADDED;
-    }
-    return RLF_NAME_WRONG;
-}
-
 rlf_status
 rlf_builder_apply(const struct rlf_builder *b, rlf_tokenizer *t, json_t *root,
                   json_t *config, rlf_err *err)
@@ -559,8 +543,8 @@ rlf_builder_apply(const struct rlf_builder *b, rlf_tokenizer *t, json_t *root,
     json_t *own = set_names(config, b);
     t->built = b->name;
     t->builder = b;
-    t->bos_kind = kind_of(root, config, own, "bos_token");
-    t->eos_kind = kind_of(root, config, own, "eos_token");
+    t->bos_by_class = json_object_get(own, "bos_token");
+    t->eos_by_class = json_object_get(own, "eos_token");
     status = build_model(t, b, root, config, err);
     json_t *list = NULL;
     if (status >= 0)

@@ -22,27 +22,16 @@ token_text(const json_t *value)
     return json_string_value(value);
 }
 
-/* The id of the special token that `json` names under `key`; RLF_NO_ID if it
- * names none. */
-static rlf_status
+/* The id of the special token that `json` names under `key`, which is a token
+ * by now, as all that have a name; RLF_NO_ID if it names none, or its class
+ * alone does, of what no file has. */
+static uint32_t
 named_id(const rlf_tokenizer *t, const json_t *json, const char *key,
-         rlf_name_kind kind, uint32_t listed, rlf_err *err, uint32_t *out)
+         bool by_class, uint32_t listed)
 {
     const char *text = token_text(json_object_get(json, key));
-    *out = RLF_NO_ID;
-    if (!text)
-        return RLF_OK;
-    uint32_t id = rlf_tokenizer_find(t, text);
-    if (id < listed || kind == RLF_NAME_ADDED)
-        *out = id;
-    if (id < listed || kind != RLF_NAME_WRONG)
-        return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "%s/tokenizer_config.json, or special_tokens_map.json: the %s "
-             "\"%.*s\" is not in the vocabulary",
-             t->dir, key, RLF_CUT(60, text));
-    rlf_err_hint(err, "name a token of %s", t->file);
-    return RLF_USER;
+    uint32_t id = text ? rlf_tokenizer_find(t, text) : RLF_NO_ID;
+    return by_class && id >= listed ? RLF_NO_ID : id;
 }
 
 static rlf_status
@@ -133,11 +122,8 @@ rlf_tokenizer_ends(rlf_tokenizer *t, const json_t *config, uint32_t listed,
     json_t *generation = NULL, *model = NULL;
     uint32_t own = RLF_NO_ID;
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(
-        named_id(t, config, "bos_token", t->bos_kind, listed, err, &t->bos),
-        end);
-    RLF_TRY_GOTO(
-        named_id(t, config, "eos_token", t->eos_kind, listed, err, &own), end);
+    t->bos = named_id(t, config, "bos_token", t->bos_by_class, listed);
+    own = named_id(t, config, "eos_token", t->eos_by_class, listed);
     RLF_TRY_GOTO(
         rlf_tokenizer_beside(t, "generation_config.json", err, &generation),
         end);

@@ -15,13 +15,6 @@
 
 enum { RLF_IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
-/* A name of a token that neither the vocabulary nor a list has. */
-typedef enum rlf_name_kind {
-    RLF_NAME_WRONG, /* is refused */
-    RLF_NAME_ADDED, /* tokenizer.json lists it, of which its class takes less */
-    RLF_NAME_CLASS, /* is given by its class alone, and names no token here */
-} rlf_name_kind;
-
 /* The words of its own files that decide which class builds it. */
 typedef struct rlf_class_words {
     const char *class; /* without "Fast", or NULL, */
@@ -60,7 +53,7 @@ struct rlf_tokenizer {
     rlf_word_model model;
     rlf_decoder decoder;
     bool cleans; /* decoded text loses spaces (clean.h) */
-    rlf_name_kind bos_kind, eos_kind;
+    bool bos_by_class, eos_by_class; /* no file names it */
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
     RLF_VEC(rlf_named_token) named;
@@ -152,8 +145,8 @@ bool rlf_tokenizer_mends_beside(const json_t *model);
 /* A JSON file of the directory, or NULL if it is not there. */
 rlf_status rlf_tokenizer_beside(const rlf_tokenizer *tokenizer,
                                 const char *name, rlf_err *err, json_t **out);
-/* Beginning and ends, from the other files. RLF_USER: a file names a token with
- * an id from `listed` on, which neither the vocabulary nor a list has. */
+/* Beginning and ends, from the other files. Tokens from the id `listed` on have
+ * a name only. */
 rlf_status rlf_tokenizer_ends(rlf_tokenizer *tokenizer, const json_t *config,
                               uint32_t listed, rlf_err *err);
 

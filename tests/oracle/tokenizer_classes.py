@@ -240,6 +240,11 @@ def listed(all_roots):
         add(base, {**config, "added_tokens_decoder": {
             "1000": token("<new>"), "999": token("Hi", special=False, normalized=True)}})
     add("unigram", {"added_tokens_decoder": {"900": token("  two", special=False, normalized=True)}})
+    # beginnings and ends that are no tokens yet
+    for base, config in (("signs", {"tokenizer_class": "LlamaTokenizer", "eos_token": "<new>"}),
+                         ("bytes", {"tokenizer_class": "Qwen2Tokenizer", "bos_token": "<new>"}),
+                         ("bytes", {"bos_token": "<new>", "eos_token": "<x>"})):
+        add(base, config)
     # spaces that decoding takes away
     for base, config in (("unigram", {"tokenizer_class": "T5Tokenizer"}), ("unigram", {}), ("bytes", {}),
                          ("bytes", {"clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": True})):
