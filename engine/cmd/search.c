@@ -64,7 +64,7 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
     }
     rlf_result result = rlf_session_status(s);
     int status = rlf_cmd_end(s, result);
-    if (!number || (status && result != RLF_RESULT_STOPPED))
+    if (!number || (status && result != RLF_RESULT_CUT))
         return status;
     if (!status)
         rlf_cmd_aside("rlflow: stopped by signal %d; the plan is the best that "
