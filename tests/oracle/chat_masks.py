@@ -103,7 +103,7 @@ for name in sorted(os.listdir(f"{sys.argv[1]}/tokenizers")):
                 shutil.copy(f"{sys.argv[1]}/chat_templates/templates/{template}.jinja",
                             f"{there}/chat_template.jinja")
             try:
-                tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(there)
+                tokenizer = transformers.AutoTokenizer.from_pretrained(there)
             except Exception as e:
                 print(name, e, file=sys.stderr)
                 break

@@ -283,7 +283,13 @@ open_session(const struct setup *setup, const char *ranks, const char *patience)
         clear_directory();
         rlf_session_set(s, "--out", directory);
     }
-    if (rlf_session_ready(s) != RLF_RESULT_OK)
+    rlf_result result = rlf_session_ready(s);
+    if (result != RLF_RESULT_OK && !ranks) { /* another process was ready */
+        if (s->leads)
+            printf("%s\n", rlf_session_message(s));
+        exit(-(int)result);
+    }
+    if (result != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     if (setup->phase == RESTORE)
         move_checkpoints(false);

@@ -307,6 +307,8 @@ try_backward(const char *on, const rlf_kernels *k, rlf_queue *queue)
     }
 }
 
+#ifdef RLF_HAVE_EMULATED
+
 /* ---- the head ---------------------------------------------------------- *
  *
  * Warp groups measure logits before they leave the registers, and do not keep
@@ -398,8 +400,6 @@ ask_slopes(head *h, answer *a)
                     &h->e.err));
     must(&h->e, rlf_queue_sync(h->e.queue, &h->e.err));
 }
-
-#ifdef RLF_HAVE_EMULATED
 
 TAP_FUNCTION void
 try_head(const rlf_kernels *k, rlf_queue *queue)
