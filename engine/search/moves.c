@@ -422,7 +422,7 @@ lay(rlf_moves *m, const rlf_layout *l, int side)
             }
 }
 
-/* Where all machines are alike the first ones stand for all. */
+/* The first machines stand for all, if all are alike. */
 static uint64_t
 key_of(const rlf_moves *m, const rlf_moves_ask *ask)
 {

@@ -98,7 +98,8 @@ typedef struct span {
 
 /* ---- moves_route.c ---- */
 
-/* What is remembered for a key, or NULL; and puts it there. */
+/* The first returns the value remembered for a key, or NULL; the second puts it
+ * there. */
 void *rlf_moves_known(const table *t, uint64_t key);
 void rlf_moves_keep(table *t, uint64_t key, const void *value,
                     rlf_arena *arena);
@@ -106,8 +107,8 @@ uint64_t rlf_moves_mix(uint64_t hash, uint64_t x);
 /* The machines of a kind that a machine is of, and its ranks. */
 const rlf_cluster_part *rlf_moves_part(const rlf_moves *m, int machine);
 rlf_range rlf_moves_ranks(const rlf_moves *m, int machine);
-/* What a stretch takes, whose ranks are marked: as one like it that was routed
- * before, or else routed now. */
+/* Returns the seconds of a stretch, whose ranks are marked: those of one like it
+ * that was routed before, or else it is routed now. */
 stretch rlf_moves_route(rlf_moves *m, const span *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a class of transformers builds of a tokenizer's files, for class.c,
- * which finds the class, and class_build.c, which has the table of them. */
+/* The parts that a class of transformers builds of a tokenizer's files, for
+ * class.c, which finds the class, and class_build.c, which has their table. */
 #ifndef RLF_TEXT_CLASS_H
 #define RLF_TEXT_CLASS_H
 
@@ -17,7 +17,7 @@ typedef enum rlf_prefix_kind {
                           false */
 } rlf_prefix_kind;
 
-/* What stands before and after a text. */
+/* The tokens before and after a text. */
 typedef enum rlf_post_kind {
     RLF_POST_FILE, /* as tokenizer.json says */
     RLF_POST_NONE,

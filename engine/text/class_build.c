@@ -1,5 +1,5 @@
-/* What classes of transformers build of the vocabulary, the merges and the
- * added tokens of a tokenizer.json: see class.c for which of them acts. */
+/* A tokenizer as its class of transformers builds it of the vocabulary, the
+ * merges and the added tokens of a tokenizer.json; class.c finds the class. */
 #include "engine/text/class.h"
 
 #include "engine/io/json.h"

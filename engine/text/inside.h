@@ -121,9 +121,9 @@ rlf_status rlf_tokenizer_settings(rlf_tokenizer *tokenizer,
  * added_tokens.json, as tokenizer.json would say them. */
 rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena, rlf_err *err,
                               json_t **out);
-/* Where tokenizer_config.json has no added_tokens_decoder, added_tokens.json
- * counts: its tokens and those of the parsed tokenizer.json become one, in
- * *config, which may be NULL before. */
+/* Adds the tokens of added_tokens.json to those of the parsed tokenizer.json, in
+ * *config, which may be NULL before; only if tokenizer_config.json has no
+ * added_tokens_decoder. */
 rlf_status rlf_tokenizer_added_file(const rlf_tokenizer *tokenizer,
                                     const json_t *root, json_t **config,
                                     rlf_err *err);

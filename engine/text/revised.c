@@ -147,7 +147,7 @@ rlf_tokenizer_mends_beside(const json_t *model)
     return model && is && (!version || !*version || is_before_5(version));
 }
 
-/* How many tokens there are, added ones too. */
+/* Returns the number of tokens, added ones too. */
 static size_t
 count_tokens(const json_t *root, const json_t *config)
 {

@@ -304,7 +304,7 @@ check_versions(const json_t *root)
     rlf_dir_remove(there, &ignored);
 }
 
-/* What is wrong is said with the file. */
+/* Messages about wrong settings name the file. */
 static void
 check_messages(const json_t *root)
 {
