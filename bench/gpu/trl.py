@@ -165,7 +165,7 @@ def common(shape, work, name, device):
     return dict(
         output_dir=os.path.join(work, "trl-" + name), report_to=[],
         save_strategy="no", logging_strategy="no", disable_tqdm=True,
-        bf16=device == "cuda", use_cpu=device != "cuda",
+        bf16=shape.bf16, use_cpu=device != "cuda",
         per_device_train_batch_size=shape.micro, learning_rate=1e-6,
         gradient_checkpointing=False, max_grad_norm=1.0, seed=1)
 
@@ -184,7 +184,7 @@ def trl_grpo(shape, work, device, rows, tokenizer, torch, transformers, trl, dat
         num_generations=shape.samples, max_completion_length=shape.new,
         num_iterations=1, beta=0.04, loss_type="grpo", temperature=1.0,
         generation_kwargs={"min_new_tokens": shape.new},
-        model_init_kwargs={"dtype": "bfloat16" if device == "cuda" else "float32",
+        model_init_kwargs={"dtype": "bfloat16" if shape.bf16 else "float32",
                            "attn_implementation": "sdpa"})
     watch = stopwatch(transformers)
     trainer = trl.GRPOTrainer(
@@ -203,7 +203,7 @@ def trl_ppo(shape, work, device, rows, tokenizer, torch, transformers, trl, data
     except ImportError:
         missing(f"trl {trl.__version__} has no PPO; needed: {PACKAGES}")
     path = os.path.join(work, "model")
-    how = dict(dtype=torch.bfloat16 if device == "cuda" else torch.float32,
+    how = dict(dtype=torch.bfloat16 if shape.bf16 else torch.float32,
                attn_implementation="sdpa")
     scalar = transformers.AutoModelForSequenceClassification
     policy, ref = (transformers.AutoModelForCausalLM.from_pretrained(path, **how)
@@ -238,6 +238,7 @@ def main():
     tiny = "tiny" in options.what
     device = options.device or ("cpu" if tiny else "cuda")
     shape = TINY if tiny else FULL
+    shape.bf16 = device == "cuda"
     which = [w for w in options.what if w != "tiny"] or ["grpo", "ppo"]
     packages = imports(tiny, device)
     calls = {
