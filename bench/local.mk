@@ -50,16 +50,24 @@ bench_programs += %D%/frozen
 EXTRA_PROGRAMS += %D%/frozen
 %C%_frozen_LDADD = $(NODES_LIBS)
 
+bench_programs += %D%/parts
+EXTRA_PROGRAMS += %D%/parts
+EXTRA_DIST += %D%/parts_grpo.rlf %D%/parts_ppo.rlf
+%C%_parts_SOURCES = %D%/parts.c %D%/peaks.c %D%/peaks.h
+%C%_parts_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+%C%_parts_LDADD = $(API_LIBS) $(peaks_libs)
 if HAVE_ONEDNN
+peaks_libs = -ldnnl -lgomp
 bench_programs += %D%/product
 EXTRA_PROGRAMS += %D%/product
 %C%_product_CFLAGS = $(AM_CFLAGS) -fopenmp -Wno-conversion \
 	-Wno-double-promotion
 %C%_product_LDADD = $(KERNELS_LIBS) -ldnnl -lm
+endif
 bench_programs += %D%/model
 EXTRA_PROGRAMS += %D%/model
-%C%_model_LDADD = $(NODES_LIBS) -ldnnl -lgomp
-endif
+%C%_model_SOURCES = %D%/model.c %D%/peaks.c %D%/peaks.h
+%C%_model_LDADD = $(NODES_LIBS) $(peaks_libs)
 
 # On a GPU; `tiny` runs without one.
 EXTRA_DIST += %D%/gpu/all %D%/gpu/attention.py %D%/gpu/trl.py %D%/gpu/grpo.rlf %D%/gpu/ppo.rlf \

@@ -5,82 +5,23 @@
  * Of the 15M story shape; or decoding alone, of 110M or of Qwen 2.5's 0.5B,
  * with a model that is only read. Training: 8 sequences of 256 tokens, forward,
  * loss, backward and AdamW; 6 flops a weight and token plus attention, over the
- * best matrix product of oneDNN (f32). One thread is timed by its own clock, so
- * that other processes disturb little. Decoding: time of a step over the larger
- * of weight bytes / read bandwidth and flops / that same peak. */
+ * best matrix product, of oneDNN or of our own (f32). One thread is timed by
+ * its own clock, so that other processes disturb little. Decoding: time of a
+ * step over the larger of weight bytes / read bandwidth (of a block that no
+ * cache holds) and flops / that same peak. */
 #include "bench/llama_shapes.h"
 #include "bench/measure.h"
+#include "bench/peaks.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
 #include "nodes/model/weights.h"
 
-#include <dnnl.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEQS = 8, LENGTH = 256 };
-
-/* GFLOP/s of oneDNN on a square product that fits no cache, best of many. */
-static double
-peak(double seconds)
-{
-    enum { N = 1536 };
-    float *a = aligned_alloc(64, 3 * sizeof(float) * N * N);
-    for (size_t i = 0; i < 3 * (size_t)N * N; i++)
-        a[i] = (float)(i % 13) * 0.1F;
-    double best = 0, until = now() + seconds;
-    while (now() < until) {
-        double t = now();
-        dnnl_sgemm('N', 'T', N, N, N, 1, a, N, a + (size_t)N * N, N, 0,
-                   a + 2 * (size_t)N * N, N);
-        t = now() - t;
-        if (2.0 * N * N * N / t / 1e9 > best)
-            best = 2.0 * N * N * N / t / 1e9;
-    }
-    free(a);
-    return best;
-}
-
-typedef struct reading {
-    const float *p;
-    size_t n;
-    double *sums;
-} reading;
-
-static void
-read_part(void *arg, int thread, int n_threads)
-{
-    const reading *r = arg;
-    size_t from = r->n / (size_t)n_threads * (size_t)thread;
-    size_t to = from + r->n / (size_t)n_threads;
-    float s[64] = {0};
-    for (size_t i = from; i + 64 <= to; i += 64)
-        for (int k = 0; k < 64; k++)
-            s[k] += r->p[i + (size_t)k];
-    r->sums[thread] = s[0] + s[63];
-}
-
-/* Bytes a second that the team reads, from a block of the given size. */
-static double
-bandwidth(rlf_team *team, size_t bytes, double seconds)
-{
-    float *p = aligned_alloc(64, bytes);
-    memset(p, 0, bytes);
-    double sums[64], best = 0, until = now() + seconds;
-    reading r = {.p = p, .n = bytes / sizeof(float), .sums = sums};
-    while (now() < until) {
-        double t = now();
-        rlf_team_run(team, read_part, &r);
-        t = now() - t;
-        if ((double)bytes / t > best)
-            best = (double)bytes / t;
-    }
-    free(p);
-    return best;
-}
 
 static rlf_status
 minus_mean(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
@@ -293,14 +234,14 @@ main(int argc, char **argv)
     check(rlf_weights_fill(model, &(rlf_weights_origin){.seed = 1}, &err),
           &err);
 
-    omp_set_num_threads(threads);
-    double gflops = peak(seconds);
+    bench_peaks peaks;
+    bench_peaks_measure(device, queue, threads, seconds / 2, &peaks);
+    double gflops = 1e-9 * peaks.flops, read = peaks.read[BENCH_BLOCKS - 1];
     double weights = (double)model->table->count;
-    double bytes = weights * sizeof(float);
-    double read = bandwidth(device->team, (size_t)bytes / 64 * 64, seconds / 2);
-    printf("%s, threads %d: oneDNN peak %.0f GFLOP/s, read %.1f GB/s (a block "
-           "as large as the weights, %.1f MB)\n",
-           of->name, threads, gflops, read / 1e9, bytes / 1e6);
+    printf("%s, threads %d: peak %.0f GFLOP/s (oneDNN's %.0f), read %.1f GB/s "
+           "of %.0f MB, weights %.1f MB\n",
+           of->name, threads, gflops, 1e-9 * peaks.library, 1e-9 * read,
+           1e-6 * peaks.bytes[BENCH_BLOCKS - 1], 1e-6 * weights * 4);
     if (trains) {
         double t = train(model, seconds);
         double flops = 6 * weights * SEQS * LENGTH +
