@@ -248,7 +248,8 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
 {
     const char *text = NULL;
     rlf_err lost = RLF_ERR_NONE;
-    if (status >= 0 && s->leads && rlf_auto_asked(s) && !s->options.search)
+    s->searched = status >= 0 && rlf_auto_asked(s) && !s->options.search;
+    if (s->searched && s->leads)
         status = rlf_auto_find(s, err, &text);
     rlf_status shared = rlf_processes_share(s, &text, &lost);
     if (shared < 0 && status >= 0)

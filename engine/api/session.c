@@ -551,6 +551,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .world = s->world,
                                  .patience = s->options.patience,
                                  .log = &s->log,
+                                 .call_seconds = s->searched,
                                  .check_pure = s->options.check_pure,
                                  .hooks = s->host.hooks.data,
                                  .stops = rlf_stop_asked,

@@ -181,6 +181,7 @@ struct rlf_session {
     const struct rlf_profile *like;      /* the one of options.like, or NULL */
     rlf_plan_options planning; /* the options that the plan was made with */
     rlf_plan *plan;
+    bool searched; /* the plan is what a search found for `place auto` */
     struct rlf_prediction *prediction; /* the run's; NULL: there is none */
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */

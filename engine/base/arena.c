@@ -8,6 +8,11 @@
 
 enum { BLOCK = 64 * 1024 };
 
+/* Blocks that a reset keeps for what comes next, besides the first: memory that
+ * was given back to the system has to be found and cleared by it again. A
+ * sanitizer sees uses of what was reset only if it is given back. */
+enum { MOST_SPARE = RLF_MEMORY_WATCHED ? 0 : 16 };
+
 typedef struct block {
     struct block *next; /* older */
     size_t size, used;
@@ -22,6 +27,7 @@ typedef struct deferred {
 
 struct rlf_arena {
     block *top;
+    block *spare; /* of BLOCK bytes each, kept by a reset */
     deferred *calls;
     size_t used;
     rlf_arena *scratch; /* the first of this one's */
@@ -78,16 +84,35 @@ run_deferred(rlf_arena *arena)
     }
 }
 
+static void
+free_blocks(block *b)
+{
+    while (b) {
+        block *next = b->next;
+        free(b);
+        b = next;
+    }
+}
+
 void
 rlf_arena_reset(rlf_arena *arena)
 {
     run_deferred(arena);
     while (arena->scratch)
         rlf_arena_free(arena->scratch);
+    int n_spare = 0;
+    for (const block *b = arena->spare; b; b = b->next)
+        n_spare++;
     while (arena->top->next) {
-        block *older = arena->top->next;
-        free(arena->top);
-        arena->top = older;
+        block *b = arena->top;
+        arena->top = b->next;
+        if (b->size == BLOCK && n_spare < MOST_SPARE) {
+            b->next = arena->spare;
+            arena->spare = b;
+            n_spare++;
+        } else {
+            free(b);
+        }
     }
     arena->top->used = 0;
     arena->used = 0;
@@ -108,6 +133,7 @@ rlf_arena_free(rlf_arena *arena)
     if (!arena)
         return;
     rlf_arena_reset(arena);
+    free_blocks(arena->spare);
     free(arena->top);
     if (arena->parent)
         take_off(arena);
@@ -139,13 +165,33 @@ has_room(const block *b, size_t n, size_t align)
     return padding(b, align) + n <= b->size - b->used;
 }
 
+/* Goes on in a block of `size` bytes that a reset has kept, if there is one. */
+static bool
+take_spare(rlf_arena *arena, size_t size)
+{
+    block *b = arena->spare;
+    if (!b || size != BLOCK)
+        return false;
+    arena->spare = b->next;
+    arena->top = block_init(b, BLOCK, arena->top);
+    return true;
+}
+
+/* Goes on in a block with room for n bytes. */
+static void
+add_block(rlf_arena *arena, size_t n, size_t align)
+{
+    size_t size = block_for(n, align);
+    if (!take_spare(arena, size))
+        arena->top = block_init(rlf_malloc_aligned(sizeof(block) + size), size,
+                                arena->top);
+}
+
 void *
 rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align)
 {
     if (!has_room(arena->top, n, align))
-        arena->top =
-            block_init(rlf_malloc_aligned(sizeof(block) + block_for(n, align)),
-                       block_for(n, align), arena->top);
+        add_block(arena, n, align);
     block *b = arena->top;
     size_t pad = padding(b, align);
     void *p = b->data + b->used + pad;
@@ -162,6 +208,8 @@ rlf_arena_room(rlf_arena *arena, size_t n, const char *what, rlf_err *err)
         return RLF_OK;
     void *p = NULL;
     size_t size = block_for(n, ALIGN);
+    if (take_spare(arena, size))
+        return RLF_OK;
     if (size < n || posix_memalign(&p, ALIGN, sizeof(block) + size))
         return rlf_fail_memory(err, n, "%s", what);
     arena->top = block_init(p, size, arena->top);

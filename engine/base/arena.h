@@ -26,7 +26,8 @@ rlf_arena *rlf_arena_sized(size_t bytes);
 rlf_arena *rlf_arena_scratch(rlf_arena *arena);
 /* Runs the deferred calls in reverse order, then frees everything. */
 void rlf_arena_free(rlf_arena *arena);
-/* As free, but the arena stays usable and keeps its first block. */
+/* As free, but the arena stays usable and keeps its first block, and up to
+ * 1 MiB of others for what is asked of it next. */
 void rlf_arena_reset(rlf_arena *arena);
 /* Bytes handed out since the last reset. */
 size_t rlf_arena_used(const rlf_arena *arena);

@@ -41,5 +41,6 @@ check_PROGRAMS += \
 	tests/unit/base_philox \
 	tests/unit/base_status \
 	tests/unit/base_str
+tests_unit_base_arena_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_malloc_aligned
 tests_unit_base_fmath_LDADD = $(BASE_LIBS) -lm
 tests_unit_base_interval_LDADD = $(BASE_LIBS) -lm

@@ -20,6 +20,15 @@
 
 #include "engine/base/status.h"
 
+/* 1: a sanitizer watches what is done to freed memory, else 0. */
+#ifdef __SANITIZE_ADDRESS__ /* gcc's */
+#define RLF_MEMORY_WATCHED 1
+#elif defined __has_feature /* clang's */
+#define RLF_MEMORY_WATCHED __has_feature(address_sanitizer)
+#else
+#define RLF_MEMORY_WATCHED 0
+#endif
+
 /* malloc, calloc and realloc that never return NULL. n may be 0. */
 void *rlf_malloc(size_t n);
 void *rlf_calloc(size_t n, size_t size);

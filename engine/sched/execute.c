@@ -338,9 +338,19 @@ add_time(rlf_rank *rank, const rlf_node *node, uint64_t from)
 {
     int which = time_of(node->class);
     double seconds = rlf_clock_since(from);
-    rank->calls[node->id] += seconds;
+    if (rank->calls)
+        rank->calls[node->id] += seconds;
     if (which < RLF_TIMES)
         rank->seconds[which] += seconds;
+}
+
+/* Does anyone want to know how long the command takes? The clock is not read
+ * for nodes that take next to nothing, unless all are asked for. */
+static bool
+is_timed(const rlf_rank *rank, const rlf_rank_command *command)
+{
+    return (command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN) &&
+           (rank->calls || time_of(node_of(rank, command)->class) < RLF_TIMES);
 }
 
 /* Notes what is done now, for other threads that ask. */
@@ -463,7 +473,8 @@ execute_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     rank->wants_checkpoint = false;
     rank->env.step = command->step;
     memset(rank->seconds, 0, sizeof rank->seconds);
-    memset(rank->calls, 0, rank->graph->nodes.count * sizeof *rank->calls);
+    if (rank->calls)
+        memset(rank->calls, 0, rank->graph->nodes.count * sizeof *rank->calls);
     uint32_t last = command->step + rank->graph->ahead;
     for (uint32_t i = 0; i < command->fresh; i++)
         rlf_rank_begin_step(rank, last - i, command->step);
@@ -502,8 +513,9 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
                             .n = command->n,
                             .spent = rank->seconds,
                             .n_spent = RLF_TIMES,
-                            .calls = rank->calls,
-                            .n_calls = (uint32_t)rank->graph->nodes.count};
+                            .calls = rank->calls};
+    if (rank->calls)
+        event.n_calls = (uint32_t)rank->graph->nodes.count;
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
     return tell(rank, &event, err);
 }
@@ -660,11 +672,12 @@ rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     rank->now->metrics.node = node->id;
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
-    uint64_t from = rlf_clock_now();
+    bool timed = is_timed(rank, command);
+    uint64_t from = timed || rank->env.trace ? rlf_clock_now() : 0;
     rlf_status status = execute[command->kind](rank, command, err);
     if (status >= 0)
         measure(rank, command, measured);
-    if (command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN)
+    if (timed)
         add_time(rank, node, from);
     if (status >= 0)
         status = rlf_memory_check(err);

@@ -32,4 +32,5 @@ libsched_a_SOURCES = \
 check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_serialize
 tests_unit_sched_serialize_LDADD = $(SCHED_LIBS)
 tests_unit_sched_posts_LDADD = $(SCHED_LIBS)
-tests_unit_sched_posts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_order_done
+tests_unit_sched_posts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=rlf_order_done \
+	-Wl,--wrap=rlf_clock_now -Wl,--wrap=rlf_clock_since

@@ -248,7 +248,9 @@ open_steps(rlf_rank *rank)
 {
     rank->n_steps = (int)rank->graph->ahead + 1;
     rank->steps = rlf_calloc((size_t)rank->n_steps, sizeof *rank->steps);
-    rank->calls = rlf_calloc(rank->graph->nodes.count + 1, sizeof *rank->calls);
+    if (rank->options->call_seconds)
+        rank->calls =
+            rlf_calloc(rank->graph->nodes.count + 1, sizeof *rank->calls);
     for (int i = 0; i < rank->n_steps; i++) {
         rank->steps[i].env = rank->env;
         rank->steps[i].env.pool = rlf_arena_new();

@@ -61,7 +61,7 @@ typedef struct rlf_rank {
     int n_steps;
     rank_step *now;            /* of the command in hand */
     double seconds[RLF_TIMES]; /* since the present step began */
-    double *calls;             /* per node: seconds since then */
+    double *calls;   /* per node: seconds since then; NULL: not asked for */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns, decodes; /* of the generation, not reported yet */
     RLF_VEC(int)

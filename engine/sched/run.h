@@ -105,7 +105,8 @@ typedef struct rlf_run_options {
                         never. RLF_PATIENCE_FILES times as many where files are
                         read and written, which is done without a heartbeat */
     struct rlf_log *log;
-    bool check_pure; /* make every call of a Lua function twice */
+    bool call_seconds; /* measure rlf_run_call_seconds: on all ranks or none */
+    bool check_pure;   /* make every call of a Lua function twice */
     const rlf_host_hook *hooks; /* see rlf_env */
     /* Is the run to end? RLF_OK: no; RLF_AGAIN: yes, but a Lua function that is
      * called may go on, if those of this rank took so many seconds since;
@@ -176,7 +177,7 @@ double rlf_run_seconds(const rlf_run *run, int which);
 /* Seconds that a node keeps the rank which it keeps longest, waiting in it for
  * others included: the mean of the steps since the run was opened in which it
  * took any; the first step, in which much is done for the first time, counts
- * only where it is alone. */
+ * only where it is alone. 0 unless the options ask for it. */
 double rlf_run_call_seconds(const rlf_run *run, int node);
 /* Response tokens generated for the last step, whenever that was. */
 uint64_t rlf_run_tokens(const rlf_run *run);

@@ -50,6 +50,54 @@ blocks(void)
     rlf_arena_free(NULL);
 }
 
+/* Blocks that arenas have asked for. */
+static int requested;
+
+void *__real_rlf_malloc_aligned(size_t n);
+void *__wrap_rlf_malloc_aligned(size_t n);
+
+void *
+__wrap_rlf_malloc_aligned(size_t n)
+{
+    requested++;
+    return __real_rlf_malloc_aligned(n);
+}
+
+/* Blocks that an arena asks for when it is given n requests of 1000 bytes. */
+static int
+blocks_for(rlf_arena *arena, int n)
+{
+    int before = requested;
+    bool zero = true;
+    for (int i = 0; i < n; i++) {
+        char *p = rlf_arena_alloc(arena, 1000);
+        zero = zero && all_zero(p, 1000);
+        memset(p, 1, 1000);
+    }
+    if (!zero)
+        note("what is asked for is not zero");
+    return zero ? requested - before : -1;
+}
+
+/* What is done again and again asks the system for memory once, unless it is
+ * much: then that is given back. */
+static void
+kept(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    int first = blocks_for(arena, 500);
+    rlf_arena_reset(arena);
+    int second = blocks_for(arena, 500);
+    ok(first >= 7 && first <= 8, "500 kB are some blocks: %d", first);
+    is_int(second, RLF_MEMORY_WATCHED ? first : 0,
+           "which a reset keeps, if no sanitizer is to see later uses of them");
+    rlf_arena_reset(arena);
+    blocks_for(arena, 5000);
+    rlf_arena_reset(arena);
+    ok(blocks_for(arena, 5000) > 50, "of 5 MB it gives back the most");
+    rlf_arena_free(arena);
+}
+
 static void
 texts(void)
 {
@@ -179,6 +227,7 @@ int
 main(void)
 {
     blocks();
+    kept();
     texts();
     deferred();
     arrays();

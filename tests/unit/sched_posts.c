@@ -2,7 +2,8 @@
  * whose ranks all report, on more ranks than there are cores. Each node runs
  * once on each rank, and no mailbox overflows, the controller's included.
  * And posts that end too soon: a controller that has lost something says so at
- * once, and what. */
+ * once, and what. The clock is read for a node only if its time is asked for.
+ */
 #include "engine/graph/class.h"
 #include "engine/sched/framing.h"
 #include "engine/sched/run.h"
@@ -60,9 +61,34 @@ __wrap_rlf_order_done(rlf_order *order, int instance, uint32_t count,
         __real_rlf_order_done(order, instance, count, branch, leave);
 }
 
+/* Calls of the two functions that read the clock. */
+static atomic_int readings;
+
+uint64_t __real_rlf_clock_now(void);
+uint64_t __wrap_rlf_clock_now(void);
+double __real_rlf_clock_since(uint64_t from);
+double __wrap_rlf_clock_since(uint64_t from);
+
+uint64_t
+__wrap_rlf_clock_now(void)
+{
+    atomic_fetch_add(&readings, 1);
+    return __real_rlf_clock_now();
+}
+
+double
+__wrap_rlf_clock_since(uint64_t from)
+{
+    atomic_fetch_add(&readings, 1);
+    return __real_rlf_clock_since(from);
+}
+
+/* Nodes whose seconds the last run knows. */
+static int known;
+
 /* Steps of many nodes; what the last one returns. */
 static rlf_status
-steps(const rlf_node_class *class, int ranks, rlf_err *err)
+steps(const rlf_node_class *class, int ranks, bool call_seconds, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_sources sources = {.arena = arena};
@@ -74,7 +100,7 @@ steps(const rlf_node_class *class, int ranks, rlf_err *err)
                                              .receiver = -1});
     rlf_plan *plan;
     rlf_run *run = NULL;
-    rlf_run_options options = {.threads = ranks};
+    rlf_run_options options = {.threads = ranks, .call_seconds = call_seconds};
     rlf_status status = rlf_plan_make(
         graph, &(rlf_plan_options){.ranks = ranks}, arena, err, &plan);
     if (status >= 0)
@@ -82,8 +108,12 @@ steps(const rlf_node_class *class, int ranks, rlf_err *err)
     if (status >= 0)
         status = rlf_run_open(plan, &options, err, &run);
     atomic_store(&ran, 0);
+    atomic_store(&readings, 0);
     for (int i = 0; i < STEPS && status >= 0; i++)
         status = rlf_run_step(run, err);
+    known = 0;
+    for (int i = 0; i < NODES && status >= 0; i++)
+        known += rlf_run_call_seconds(run, i) > 0;
     rlf_run_close(run);
     if (options.world)
         rlf_comm_world_free(options.world);
@@ -95,7 +125,7 @@ static void
 test(const rlf_node_class *class, int ranks)
 {
     rlf_err err = RLF_ERR_NONE;
-    if (steps(class, ranks, &err) < 0)
+    if (steps(class, ranks, false, &err) < 0)
         note("%s", err.sentence);
     is_int(atomic_load(&ran), NODES * STEPS * ranks,
            "every node ran once on every rank");
@@ -106,7 +136,7 @@ test_lost(const rlf_node_class *class, int ranks)
 {
     rlf_err err = RLF_ERR_NONE;
     lost = NODES / 2;
-    rlf_status status = steps(class, ranks, &err);
+    rlf_status status = steps(class, ranks, false, &err);
     lost = -1;
     ok(status == RLF_BUG && strstr(err.sentence, "nothing can run") &&
            strstr(err.sentence, class->name),
@@ -114,10 +144,26 @@ test_lost(const rlf_node_class *class, int ranks)
        err.sentence);
 }
 
+/* Of one rank, which waits for nobody and so reads the clock for nothing else.
+ */
+static void
+test_clock(const rlf_node_class *class)
+{
+    rlf_err err = RLF_ERR_NONE;
+    steps(class, 1, false, &err);
+    int unasked = atomic_load(&readings);
+    is_int(known, 0, "nobody asks: no node's seconds are known");
+    ok(unasked < NODES, "and the clock is not read for each: %d", unasked);
+    steps(class, 1, true, &err);
+    is_int(known, NODES, "who asks gets the seconds of each node");
+    is_int(atomic_load(&readings) - unasked, 2 * NODES * STEPS,
+           "for two readings of the clock a node");
+}
+
 int
 main(void)
 {
-    plan(6);
+    plan(10);
     rlf_node_class choice = empty;
     choice.control_flow = RLF_CONTROL_FLOW_CHOICE;
     test(&empty, 1);
@@ -126,5 +172,6 @@ main(void)
     test(&choice, RANKS);
     test_lost(&choice, 1);
     test_lost(&choice, RANKS);
+    test_clock(&empty);
     return done();
 }
