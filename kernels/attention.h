@@ -60,11 +60,23 @@ typedef struct rlf_kv_write_args {
     float eps;
 } rlf_kv_write_args;
 
+/* Beginnings that sequences share, as a prompt for its samples: sequence s has
+ * tokens offsets[s]..offsets[s+1]-1 of its own, at positions starts[s], ...;
+ * the keys and values of the positions before are those of sequence parents[s]
+ * or, before that begins, of its parent. parents[s] < s, where s is no root;
+ * starts[s] is more than its parent's and at most where that ends. Sequences of
+ * one root follow one another. NULL, both: each begins at position 0. */
+typedef struct rlf_prefixes {
+    const int32_t *starts;  /* [n_seqs], host-readable; 0: a root */
+    const int32_t *parents; /* [n_seqs], host-readable; -1: a root */
+} rlf_prefixes;
+
 /* Packed sequences: sequence s has tokens offsets[s]..offsets[s+1]-1, at
- * positions 0, 1, ... */
+ * positions 0, 1, ..., or behind a beginning that it shares. */
 typedef struct rlf_attention_args {
     int64_t n_seqs;
     const int32_t *offsets; /* [n_seqs + 1], host-readable */
+    rlf_prefixes prefixes;
     int64_t heads, kv_heads, d;
     float scale, cap; /* cap 0: none */
     int64_t window;   /* 0: none */
@@ -104,14 +116,16 @@ typedef struct rlf_attention_paged_args {
 } rlf_attention_paged_args;
 
 /* dq =, dk =, dv =: of `attention` with the same inputs, its o and lse. dk and
- * dv of a token add over (query head of the group, query position) in order (in
- * bf16 over position first), dq over positions in order. With `parts`, which is
- * a power of two and divides the group, dk and dv are the sums over as many
- * equal parts of the group's query heads, added in a binary tree (in bf16 one
- * sum). */
+ * dv of a token add over (query head of the group, sequence that sees it, query
+ * position) in order (in bf16 over the head last), dq over positions in order.
+ * So those of a shared beginning are sums over its sequences. With `parts`,
+ * which is a power of two and divides the group, dk and dv are the sums over as
+ * many equal parts of the group's query heads, added in a binary tree (in bf16
+ * one sum). */
 typedef struct rlf_attention_grad_args {
     int64_t n_seqs;
     const int32_t *offsets;
+    rlf_prefixes prefixes;
     int64_t heads, kv_heads, d;
     float scale, cap;
     int64_t window;
@@ -124,5 +138,59 @@ typedef struct rlf_attention_grad_args {
     int64_t lddq, lddk, lddv; /* 0: heads * d, kv_heads * d */
     int parts;                /* 0: 1 */
 } rlf_attention_grad_args;
+
+/* Returns the row of `position` of sequence s, and where the rows that follow
+ * it end: a position. */
+static inline int64_t
+rlf_prefixes_row(const rlf_prefixes *p, const int32_t *offsets, int64_t s,
+                 int64_t position, int64_t *end)
+{
+    int64_t start = 0;
+    *end = INT64_MAX;
+    for (; p->starts && (start = p->starts[s]) > position; s = p->parents[s])
+        *end = start;
+    return offsets[s] + position - start;
+}
+
+/* Returns the position from which on sequence s has keys of its own, or of a
+ * sequence behind `from`, one before it in the list: those before are of
+ * `from`, if it is a parent; 0: it is none. */
+static inline int64_t
+rlf_prefixes_sees(const rlf_prefixes *p, int64_t s, int64_t from)
+{
+    while (p->parents[s] > from)
+        s = p->parents[s];
+    return p->parents[s] == from ? p->starts[s] : 0;
+}
+
+/* Returns the end of the sequences of the root that s is of: the next root. */
+static inline int64_t
+rlf_prefixes_end(const rlf_prefixes *p, int64_t n_seqs, int64_t s)
+{
+    for (s++; p->parents && s < n_seqs && p->parents[s] >= 0; s++)
+        continue;
+    return s;
+}
+
+/* Are they as rlf_prefixes says? */
+static inline bool
+rlf_prefixes_valid(const rlf_prefixes *p, const int32_t *offsets,
+                   int64_t n_seqs)
+{
+    if (!p->starts || !p->parents)
+        return !p->starts && !p->parents;
+    for (int64_t s = 0, root = 0; s < n_seqs; s++) {
+        int64_t start = p->starts[s], of = p->parents[s];
+        if (of < 0) {
+            root = s;
+            if (of != -1 || start != 0)
+                return false;
+        } else if (of < root || of >= s || start <= p->starts[of] ||
+                   start > p->starts[of] + offsets[of + 1] - offsets[of]) {
+            return false;
+        }
+    }
+    return true;
+}
 
 #endif

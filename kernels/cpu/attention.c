@@ -8,7 +8,9 @@
  * never touches a key that it does not see.
  *
  * A block is four quarters of 16 keys, each somewhere in memory: a quarter of
- * a transposed copy when training, a piece of a page of the cache in decode. */
+ * a transposed copy when training, a piece of a page of the cache in decode.
+ * Where a beginning that sequences share ends within a block, its keys and
+ * values are copied side by side before. */
 #include "kernels/cpu/heads.h"
 
 #define BLOCK 64
@@ -21,7 +23,7 @@
 #define MAX_GROUP RLF_MOST_GROUP
 
 _Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
-                       MAX_D * BLOCK * sizeof(float) <=
+                       3 * MAX_D * BLOCK * sizeof(float) <=
                    SCRATCH_BYTES,
                "scratch");
 
@@ -289,35 +291,80 @@ pairs(int64_t n, int64_t start)
 
 /* ---- packed sequences -------------------------------------------------- */
 
+/* The position of the sequence's first token of its own. */
+static int64_t
+start_of(const rlf_prefixes *p, int64_t s)
+{
+    return p->starts ? p->starts[s] : 0;
+}
+
 typedef struct packed_plan {
     rlf_attention_args a;
     int64_t n_chunks; /* of the longest sequence */
 } packed_plan;
 
-/* Tokens t0..t1-1 of the sequence that begins at row `base`, kv head g. */
+/* Keys and values of positions from..from+n-1 of sequence s, kv head g, side by
+ * side in k and v [n, d]. */
 static void
-packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
+join_rows(const rlf_attention_args *a, int64_t s, int64_t from, int64_t n,
+          int64_t g, float *k, float *v)
+{
+    int64_t d = a->d;
+    for (int64_t i = 0, end; i < n;) {
+        int64_t at =
+            rlf_prefixes_row(&a->prefixes, a->offsets, s, from + i, &end);
+        for (; i < n && from + i < end; i++, at++) {
+            memcpy(k + i * d, a->k + at * a->ldk + g * d, (size_t)d * 4);
+            memcpy(v + i * d, a->v + at * a->ldv + g * d, (size_t)d * 4);
+        }
+    }
+}
+
+/* Block of n keys of sequence s from position `from`, kv head g; its transposed
+ * copy is kt, and behind it there is room for two. */
+static keys
+packed_keys(const rlf_attention_args *a, int64_t s, int64_t from, int64_t n,
+            int64_t g, float *kt)
+{
+    int64_t end;
+    int64_t at = rlf_prefixes_row(&a->prefixes, a->offsets, s, from, &end);
+    const float *k = a->k + at * a->ldk + g * a->d;
+    const float *v = a->v + at * a->ldv + g * a->d;
+    int64_t ldk = a->ldk, ldv = a->ldv;
+    if (from + n > end) {
+        float *copy = kt + MAX_D * BLOCK;
+        k = copy;
+        v = copy + MAX_D * BLOCK;
+        join_rows(a, s, from, n, g, copy, copy + MAX_D * BLOCK);
+        ldk = ldv = a->d;
+    }
+    transpose(k, ldk, n, a->d, kt);
+    keys ks = {.k_ld = BLOCK, .v_ld = ldv, .scale = a->scale, .cap = a->cap};
+    for (int i = 0; i < 4; i++) {
+        ks.k[i] = kt + i * QUARTER;
+        ks.v[i] = v + i * QUARTER * ldv;
+    }
+    return ks;
+}
+
+/* Tokens t0..t1-1 of sequence s's own, kv head g. */
+static void
+packed_chunk(const rlf_attention_args *a, int64_t s, int64_t t0, int64_t t1,
              int64_t g, char *scratch)
 {
     int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
+    int64_t base = a->offsets[s], start = start_of(&a->prefixes, s);
     row *rows = (row *)scratch;
     float *lse = (float *)(rows + CHUNK * MAX_GROUP);
     float *kt = lse + CHUNK * MAX_GROUP;
     for (int64_t t = t0; t < t1; t++)
         for (int64_t h = g * group; h < (g + 1) * group; h++)
             row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
-                      a->o + (base + t) * a->ldo + h * d, t, d);
-    for (int64_t b = first_block(t0, a->window); b * BLOCK < t1; b++) {
-        int64_t from = b * BLOCK, left = t1 - from;
-        const float *k = a->k + (base + from) * a->ldk + g * d;
-        const float *v = a->v + (base + from) * a->ldv + g * d;
-        transpose(k, a->ldk, left < BLOCK ? left : BLOCK, d, kt);
-        keys ks = {
-            .k_ld = BLOCK, .v_ld = a->ldv, .scale = a->scale, .cap = a->cap};
-        for (int i = 0; i < 4; i++) {
-            ks.k[i] = kt + i * QUARTER;
-            ks.v[i] = v + i * QUARTER * a->ldv;
-        }
+                      a->o + (base + t) * a->ldo + h * d, start + t, d);
+    int64_t end = start + t1;
+    for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
+        int64_t from = b * BLOCK, left = end - from;
+        keys ks = packed_keys(a, s, from, left < BLOCK ? left : BLOCK, g, kt);
         attend_block(rows, n, &ks, from, a->window, d);
     }
     rows_end(rows, n, d, a->lse ? lse : NULL);
@@ -334,10 +381,10 @@ packed_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
     for (int64_t i = first; i < last; i++) {
         int64_t g = i % a->kv_heads, s = i / a->kv_heads % a->n_seqs;
         int64_t chunk = p->n_chunks - 1 - i / a->kv_heads / a->n_seqs;
-        int64_t base = a->offsets[s], n = a->offsets[s + 1] - base;
+        int64_t n = a->offsets[s + 1] - a->offsets[s];
         int64_t t0 = chunk * CHUNK, t1 = t0 + CHUNK < n ? t0 + CHUNK : n;
         if (t0 < t1)
-            packed_chunk(a, base, t0, t1, g, scratch);
+            packed_chunk(a, s, t0, t1, g, scratch);
     }
 }
 
@@ -352,11 +399,12 @@ ISA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
     a->ldk = or_dense(a->ldk, a->kv_heads * a->d);
     a->ldv = or_dense(a->ldv, a->kv_heads * a->d);
     a->ldo = or_dense(a->ldo, a->heads * a->d);
+    NEED(rlf_prefixes_valid(&a->prefixes, a->offsets, a->n_seqs), "attention");
     double work = 0;
     for (int64_t s = 0; s < a->n_seqs; s++) {
         int64_t n = a->offsets[s + 1] - a->offsets[s];
         NEED(n >= 0, "attention");
-        work += pairs(n, 0);
+        work += pairs(n, start_of(&a->prefixes, s));
         if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
             p.n_chunks = (n + CHUNK - 1) / CHUNK;
     }

@@ -5,8 +5,9 @@
  *   p = exp(s - lse), dp = do v, ds = p (dp - do o) scale
  * with a soft cap c: s = c t, t = tanh(scale q k / c), ds times 1 - t^2
  *   dq += ds k (keys in order), dk += ds q, dv += p do (rows in order of
- *   query head and token)
- * A sequence's results depend on nothing outside it. */
+ *   query head, sequence and token)
+ * A sequence's results depend on nothing outside it but what it shares: the
+ * sequences of one root are one task. */
 #include "kernels/cpu/ops.h"
 
 #define BLOCK 64
@@ -197,15 +198,23 @@ static grad_fn *const grads[ROWS + 1] = {
     NULL, grad_1, grad_2, grad_3, grad_4, grad_5, grad_6};
 // clang-format on
 
-/* All query rows of head h that see the block from position `from`. */
-static void
-grad_head(const rlf_attention_grad_args *a, int64_t base, int64_t len,
-          int64_t h, int64_t from, const block *b)
+static int64_t
+start_of(const rlf_prefixes *p, int64_t s)
 {
-    int64_t d = a->d, end = len;
-    if (a->window && from + BLOCK - 1 + a->window < end)
-        end = from + BLOCK - 1 + a->window;
-    for (int64_t t0 = from; t0 < end; t0 += ROWS) {
+    return p->starts ? p->starts[s] : 0;
+}
+
+/* All rows of head h of sequence s that see some of n keys from position `from`
+ * on. */
+static void
+grad_sequence(const rlf_attention_grad_args *a, int64_t s, int64_t h,
+              int64_t from, int64_t n_keys, const block *b)
+{
+    int64_t d = a->d, start = start_of(&a->prefixes, s);
+    int64_t base = a->offsets[s] - start, end = a->offsets[s + 1] - base;
+    if (a->window && from + n_keys - 1 + a->window < end)
+        end = from + n_keys - 1 + a->window;
+    for (int64_t t0 = from > start ? from : start; t0 < end; t0 += ROWS) {
         row rows[ROWS];
         int n = 0;
         for (int64_t t = t0; t < end && n < ROWS; t++) {
@@ -216,11 +225,32 @@ grad_head(const rlf_attention_grad_args *a, int64_t base, int64_t len,
                               .dq = a->dq + i * a->lddq + h * d,
                               .lse = a->lse[i * a->heads + h],
                               .lo = lo < 0 ? 0 : lo,
-                              .hi = hi > BLOCK ? BLOCK : hi};
+                              .hi = hi > n_keys ? n_keys : hi};
             row *r = &rows[n - 1];
             r->dot = row_dot(r->d_o, a->o + i * a->ldo + h * d, NULL, d);
         }
         grads[n](rows, b);
+    }
+}
+
+/* Some keys of sequence `first` of a root whose sequences end at `last`, and
+ * the sums of what sees them. */
+typedef struct piece {
+    int64_t first, last;
+    int64_t from, n; /* positions */
+    block b;
+} piece;
+
+/* All query rows of head h that see some of the keys. */
+static void
+grad_head(const rlf_attention_grad_args *a, const piece *p, int64_t h,
+          const block *b)
+{
+    grad_sequence(a, p->first, h, p->from, p->n, b);
+    for (int64_t s = p->first + 1; s < p->last; s++) {
+        int64_t n = rlf_prefixes_sees(&a->prefixes, s, p->first) - p->from;
+        if (n > 0)
+            grad_sequence(a, s, h, p->from, n < p->n ? n : p->n, b);
     }
 }
 
@@ -258,10 +288,11 @@ at_level(const block *b, int level, float *tree)
 /* The group's heads from `first` on, in parts: part p adds into level
  * popcount(p), as many trees wait to be joined as p has bits. */
 static void
-grad_parts(const rlf_attention_grad_args *a, int64_t base, int64_t len,
-           int64_t first, int64_t from, int64_t n, const block *b, float *tree)
+grad_parts(const rlf_attention_grad_args *a, const piece *keys, int64_t first,
+           float *tree)
 {
-    int64_t each = a->heads / a->kv_heads / a->parts;
+    int64_t each = a->heads / a->kv_heads / a->parts, n = keys->n;
+    const block *b = &keys->b;
     for (int p = 0; p < a->parts; p++) {
         int level = __builtin_popcount((unsigned)p);
         block to = at_level(b, level, tree);
@@ -270,7 +301,7 @@ grad_parts(const rlf_attention_grad_args *a, int64_t base, int64_t len,
             memset(to.dv, 0, (size_t)(n * b->d) * sizeof(float));
         }
         for (int64_t h = first + p * each; h < first + (p + 1) * each; h++)
-            grad_head(a, base, len, h, from, &to);
+            grad_head(a, keys, h, &to);
         for (int bits = p; bits & 1; bits >>= 1, level--) {
             block under = at_level(b, level - 1, tree);
             to = at_level(b, level, tree);
@@ -280,40 +311,57 @@ grad_parts(const rlf_attention_grad_args *a, int64_t base, int64_t len,
     }
 }
 
+/* What sees the keys of sequence s, of a root whose sequences end at `last`,
+ * key/value head g. */
+static void
+grad_keys(const rlf_attention_grad_args *a, int64_t s, int64_t last, int64_t g,
+          float *scratch)
+{
+    int64_t d = a->d, base = a->offsets[s], len = a->offsets[s + 1] - base;
+    float *kt = scratch, *vt = kt + MAX_D * BLOCK;
+    for (int64_t from = 0; from < len; from += BLOCK) {
+        int64_t n = len - from < BLOCK ? len - from : BLOCK;
+        int64_t at = base + from;
+        piece keys = {.first = s,
+                      .last = last,
+                      .from = start_of(&a->prefixes, s) + from,
+                      .n = n,
+                      .b = {.k = a->k + at * a->ldk + g * d,
+                            .kt = kt,
+                            .vt = vt,
+                            .dk = a->dk + at * a->lddk + g * d,
+                            .dv = a->dv + at * a->lddv + g * d,
+                            .ldk = a->ldk,
+                            .lddk = a->lddk,
+                            .lddv = a->lddv,
+                            .d = d,
+                            .scale = a->scale,
+                            .cap = a->cap}};
+        transpose(keys.b.k, a->ldk, n, d, kt);
+        transpose(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
+        grad_parts(a, &keys, g * (a->heads / a->kv_heads), scratch + TREE);
+    }
+}
+
+/* A task is a root with all that share its beginning, and a key/value head. */
 static void
 grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     const rlf_attention_grad_args *a = ctx;
     int64_t d = a->d, group = a->heads / a->kv_heads;
-    float *kt = (float *)scratch, *vt = kt + MAX_D * BLOCK;
     for (int64_t task = first; task < last; task++) {
-        int64_t g = task % a->kv_heads, s = task / a->kv_heads;
-        int64_t base = a->offsets[s], len = a->offsets[s + 1] - base;
-        for (int64_t t = base; t < base + len; t++) {
+        int64_t g = task % a->kv_heads, root = task / a->kv_heads;
+        if (start_of(&a->prefixes, root) > 0)
+            continue;
+        int64_t end = rlf_prefixes_end(&a->prefixes, a->n_seqs, root);
+        for (int64_t t = a->offsets[root]; t < a->offsets[end]; t++) {
             memset(a->dk + t * a->lddk + g * d, 0, (size_t)d * 4);
             memset(a->dv + t * a->lddv + g * d, 0, (size_t)d * 4);
             memset(a->dq + t * a->lddq + g * group * d, 0,
                    (size_t)(group * d) * 4);
         }
-        for (int64_t from = 0; from < len; from += BLOCK) {
-            int64_t n = len - from < BLOCK ? len - from : BLOCK;
-            int64_t at = base + from;
-            block b = {.k = a->k + at * a->ldk + g * d,
-                       .kt = kt,
-                       .vt = vt,
-                       .dk = a->dk + at * a->lddk + g * d,
-                       .dv = a->dv + at * a->lddv + g * d,
-                       .ldk = a->ldk,
-                       .lddk = a->lddk,
-                       .lddv = a->lddv,
-                       .d = d,
-                       .scale = a->scale,
-                       .cap = a->cap};
-            transpose(b.k, a->ldk, n, d, kt);
-            transpose(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
-            grad_parts(a, base, len, g * group, from, n, &b,
-                       (float *)scratch + TREE);
-        }
+        for (int64_t s = root; s < end; s++)
+            grad_keys(a, s, end, g, (float *)scratch);
     }
 }
 
@@ -341,11 +389,13 @@ ISA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
     a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
     a.lddk = or_dense(a.lddk, a.kv_heads * a.d);
     a.lddv = or_dense(a.lddv, a.kv_heads * a.d);
+    NEED(rlf_prefixes_valid(&a.prefixes, a.offsets, a.n_seqs),
+         "attention_grad");
     double work = 0;
     for (int64_t s = 0; s < a.n_seqs; s++) {
         double n = (double)(a.offsets[s + 1] - a.offsets[s]);
         NEED(n >= 0, "attention_grad");
-        work += 0.5 * n * (n + 1);
+        work += n * ((double)start_of(&a.prefixes, s) + 0.5 * (n + 1));
     }
     rlf_cpu_share(queue, a.n_seqs * a.kv_heads, 1,
                   10 * work * (double)(a.heads * a.d), grad_tasks, &a);

@@ -27,7 +27,7 @@ kernel_isa_sources += \
 	%D%/simd.h
 
 check_PROGRAMS += \
-	tests/unit/kernels_attention \
+	tests/unit/kernels_attention tests/unit/kernels_prefix \
 	tests/unit/kernels_dense \
 	tests/unit/kernels_expr \
 	tests/unit/kernels_expr_grad \
@@ -39,6 +39,8 @@ check_PROGRAMS += \
 	tests/unit/kernels_rows \
 	tests/unit/kernels_table \
 	tests/unit/kernels_weights
+tests_unit_kernels_prefix_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_prefix_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_attention_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_dense_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

@@ -7,14 +7,22 @@
  * threads. One row function serves packed sequences and the paged cache. */
 #include "kernels/cuda/attention.h"
 
-/* A row's keys and values: element x of the key, of the value, at a position.
- */
+/* A row's keys and values: the place of a position, and element x of the key,
+ * of the value, at a place. */
 namespace
 {
 
 typedef struct packed_keys {
     const rlf_real *k, *v;
     int64_t ldk, ldv;
+    const int32_t *offsets;
+    rlf_prefixes prefixes;
+    int64_t sequence;
+
+    __device__ int64_t place(int64_t position) const
+    {
+        return prefix_row(prefixes, offsets, sequence, position);
+    }
 
     __device__ float key(int64_t at, int64_t x) const
     {
@@ -31,6 +39,11 @@ typedef struct paged_keys {
     const rlf_real *kv; /* of the key/value head, in page 0 */
     const int32_t *pages;
     int64_t page_size, page_stride, d;
+
+    __device__ int64_t place(int64_t position) const
+    {
+        return position;
+    }
 
     __device__ const rlf_real *page(int64_t at) const
     {
@@ -64,8 +77,9 @@ score_block(const K &keys, const rlf_real *q, int64_t d, int64_t base, int lo,
         s[h] = -INFINITY;
         if (j < lo || j >= hi)
             continue;
+        int64_t at = keys.place(base + j);
         for (int64_t x = 0; x < d; x++)
-            sum = fmaf(widen(q[x]), keys.key(base + j, x), sum);
+            sum = fmaf(widen(q[x]), keys.key(at, x), sum);
         s[h] = cap != 0 ? tanh_1(sum * (scale / cap)) * cap : sum * scale;
     }
 }
@@ -97,10 +111,10 @@ attend_row(const K &keys, const rlf_real *q, rlf_real *o, int64_t d,
         for (int j = lo; j < hi; j++) {
             float w =
                 __shfl_sync(0xffffffffu, j < WARP ? p[0] : p[1], j % WARP);
+            int64_t at = keys.place(base + j);
             for (int i = 0; i < MOST_D / WARP; i++)
                 if (lane + i * WARP < d)
-                    acc[i] =
-                        fmaf(w, keys.value(base + j, lane + i * WARP), acc[i]);
+                    acc[i] = fmaf(w, keys.value(at, lane + i * WARP), acc[i]);
         }
     }
     for (int i = 0; i < MOST_D / WARP; i++)
@@ -118,11 +132,12 @@ attention_kernel(rlf_attention_args a, int64_t first, int64_t tokens)
     {
         int64_t row = first + i / a.heads, h = i % a.heads;
         int64_t g = h / (a.heads / a.kv_heads);
-        int64_t base = a.offsets[sequence_of(a.offsets, a.n_seqs, row)];
-        packed_keys keys = {a.k + base * a.ldk + g * a.d,
-                            a.v + base * a.ldv + g * a.d, a.ldk, a.ldv};
+        int64_t s = sequence_of(a.offsets, a.n_seqs, row);
+        int64_t position = prefix_start(a.prefixes, s) + row - a.offsets[s];
+        packed_keys keys = {a.k + g * a.d, a.v + g * a.d, a.ldk,     a.ldv,
+                            a.offsets,     a.prefixes,    s};
         float lse = attend_row(keys, a.q + row * a.ldq + h * a.d,
-                               a.o + row * a.ldo + h * a.d, a.d, row - base,
+                               a.o + row * a.ldo + h * a.d, a.d, position,
                                a.window, a.scale, a.cap);
         if (a.lse && threadIdx.x % WARP == 0)
             a.lse[row * a.heads + h] = lse;
@@ -141,9 +156,11 @@ TYPED(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
     int64_t first = a.n_seqs ? a.offsets[0] : 0;
     int64_t tokens = a.n_seqs ? a.offsets[a.n_seqs] - first : 0;
     NEED(tokens >= 0, "attention");
+    NEED(rlf_prefixes_valid(&a.prefixes, a.offsets, a.n_seqs), "attention");
     if (tokens == 0)
         return RLF_OK;
     RLF_TRY(stage_offsets(queue, &a.offsets, a.n_seqs + 1, err));
+    RLF_TRY(stage_prefixes(queue, &a.prefixes, a.n_seqs, err));
     RLF_LAUNCH(attention_kernel, blocks_for(tokens * a.heads, THREADS / WARP),
                THREADS, 0, queue, a, first, tokens);
     return CUDA(launched)("attention", err);

@@ -22,6 +22,32 @@ sequence_of(const int32_t *offsets, int64_t n_seqs, int64_t row)
     return low;
 }
 
+/* rlf_prefixes_row on the device: the row of `position` of sequence s. */
+static __device__ __forceinline__ int64_t
+prefix_row(const rlf_prefixes &p, const int32_t *offsets, int64_t s,
+           int64_t position)
+{
+    int64_t start = 0;
+    for (; p.starts && (start = p.starts[s]) > position; s = p.parents[s])
+        continue;
+    return offsets[s] + position - start;
+}
+
+static __device__ __forceinline__ int64_t
+prefix_start(const rlf_prefixes &p, int64_t s)
+{
+    return p.starts ? p.starts[s] : 0;
+}
+
+/* rlf_prefixes_sees on the device. */
+static __device__ __forceinline__ int64_t
+prefix_sees(const rlf_prefixes &p, int64_t s, int64_t from)
+{
+    while (p.parents[s] > from)
+        s = p.parents[s];
+    return p.parents[s] == from ? p.starts[s] : 0;
+}
+
 static inline rlf_status
 check_heads(int64_t heads, int64_t kv_heads, int64_t d, int64_t window,
             const char *op, rlf_err *err)
@@ -42,6 +68,15 @@ stage_offsets(rlf_queue *queue, const int32_t **array, int64_t n, rlf_err *err)
 {
     return CUDA(stage)(queue, *array, (size_t)n * sizeof **array,
                        (const void **)array, err);
+}
+
+static inline rlf_status
+stage_prefixes(rlf_queue *queue, rlf_prefixes *p, int64_t n_seqs, rlf_err *err)
+{
+    if (!p->starts)
+        return RLF_OK;
+    RLF_TRY(stage_offsets(queue, &p->starts, n_seqs, err));
+    return stage_offsets(queue, &p->parents, n_seqs, err);
 }
 
 /* Or what the caller has there. */

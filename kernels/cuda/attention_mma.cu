@@ -147,7 +147,7 @@ begin_work(work<K> &w, const forward &f, int item)
     tile at = f.tiles[item / f.kv_heads];
     w.g = item % f.kv_heads;
     w.seq = sequence_at(f, at.sequence);
-    w.source = keys_of<PAGED>(f, at.sequence, w.seq, w.g);
+    w.source = keys_of<PAGED>(f, at.sequence, w.g);
     w.first = at.first;
     w.n = w.seq.n * f.group;
     for (int i = 0; i < WARPS; i++)
@@ -174,7 +174,7 @@ __launch_bounds__(WARPS *WARP) tile_kernel(forward f)
 {
     constexpr int P = PITCH<D>, ROWS = 16 * MT * WARPS, STAGE = 2 * BLOCK * P;
     RLF_DYNAMIC_SHARED(chunk, shared);
-    __shared__ work<decltype(keys_of<PAGED>(f, 0, sequence(), 0))> w;
+    __shared__ work<decltype(keys_of<PAGED>(f, 0, 0))> w;
     uint16_t *q = (uint16_t *)shared, *keys = q + ROWS * P;
     int warp = (int)threadIdx.x / WARP;
     uint16_t *mine = q + warp * 16 * MT * P;
@@ -368,6 +368,11 @@ struct held_keys {
     int64_t to_values;
     int d;
 
+    __device__ bool together(int) const
+    {
+        return true;
+    }
+
     __device__ rows keys(int at) const
     {
         return {(const uint16_t *)(uintptr_t)__shfl_sync(
@@ -424,8 +429,7 @@ __launch_bounds__(WARP) split_kernel(forward f, partials p)
         end = end < (split + 1) * SPLIT ? end : (split + 1) * SPLIT;
         if (from >= end)
             continue;
-        held_keys source =
-            hold_keys(keys_of<true>(f, s, seq, g), split, from, end);
+        held_keys source = hold_keys(keys_of<true>(f, s, g), split, from, end);
         sums<1, D> t;
         begin(t);
         __syncwarp(); /* all are through with the item before */
@@ -666,9 +670,14 @@ CUDA(mma_attention)(rlf_queue *queue, const rlf_attention_args *args,
     NEED(a.n_seqs == 0 || all_in_chunks(f), "attention");
     if (a.n_seqs == 0)
         return RLF_OK;
+    NEED(rlf_prefixes_valid(&a.prefixes, a.offsets, a.n_seqs), "attention");
     f.offsets = a.offsets;
+    rlf_prefixes shared = a.prefixes;
     RLF_TRY(stage_offsets(queue, &f.offsets, a.n_seqs + 1, err));
-    batch b = {a.offsets, NULL, a.n_seqs};
+    RLF_TRY(stage_prefixes(queue, &shared, a.n_seqs, err));
+    f.starts = shared.starts;
+    f.parents = shared.parents;
+    batch b = {a.offsets, a.prefixes.starts, a.n_seqs};
     RLF_TRY(by_tiles(queue, f, &b, 0, err));
     return CUDA(launched)("attention", err);
 }

@@ -6,7 +6,8 @@
  * with a soft cap: s is cap tanh(scale q k / cap) / scale, and ds has its slope
  * One kernel makes dk and dv, a tile of keys a block; one makes dq, a tile of
  * rows a block. Nothing is added up by atomics, and tiles begin at a sequence's
- * first token: the bits of a sequence do not depend on others.
+ * first token: the bits of a sequence do not depend on others, but for those
+ * that share its keys, which go by in their order.
  *
  * The products for dk and dv are of keys times rows (k q rather than q k), so
  * that p and ds are, in the registers where they come to be, what the tensor
@@ -24,6 +25,8 @@ namespace
 
 struct backward {
     const int32_t *offsets;
+    rlf_prefixes prefixes;
+    int64_t n_seqs;
     int heads, kv_heads, group, d, window;
     float scale, c;
     /* of a soft cap: scale / cap, cap / scale, 1 / (cap log2 e); or 0 */
@@ -142,8 +145,8 @@ template <int D, int W, int WARPS, int ROWS> struct keys_shape {
 template <int N>
 static __device__ __forceinline__ void
 copy_rows_of(float *lse, float *dot, int *token, const backward &b,
-             const tokens_of &seq, int g, int first, int n, int thread,
-             int threads)
+             const tokens_of &seq, int g, int first, int n, int shift,
+             int thread, int threads)
 {
     for (int i = thread; i < N; i += threads) {
         int row = first + i, t = row / b.group;
@@ -151,7 +154,7 @@ copy_rows_of(float *lse, float *dot, int *token, const backward &b,
         bool there = row < n;
         lse[i] = there ? b.lse[at] * LOG2_E : INFINITY;
         dot[i] = there ? b.dots[at - b.first * b.heads] : 0;
-        token[i] = t;
+        token[i] = t + shift;
     }
 }
 
@@ -159,35 +162,82 @@ copy_rows_of(float *lse, float *dot, int *token, const backward &b,
 struct work {
     packed_keys source;
     rows queries, slopes; /* q and do of the group's first head */
-    tokens_of seq;
-    int g, first, n; /* keys, or rows, first.. of n */
-    int from, end;   /* the rows, or keys, that they meet */
+    tokens_of seq;        /* of the keys, or of the rows */
+    int g, first, n;      /* keys, or rows, first.. of n */
+    int from, end;        /* the rows, or keys, that they meet */
+    int start;            /* the position of the sequence's first token */
+    /* Of keys: whose rows meet them, by how many positions these lie behind the
+     * sequence of the keys, and how many of its keys they see; -1: all have
+     * met them. */
+    int reader, shift, limit;
+    tokens_of read_by;
 };
+
+static __device__ __forceinline__ void
+set_queries(work &w, const backward &b, const tokens_of &seq)
+{
+    int64_t head = (int64_t)w.g * b.group * b.d;
+    w.queries = {b.q + seq.first * b.ldq + head, b.ldq};
+    w.slopes = {b.d_o + seq.first * b.lddo + head, b.lddo};
+}
 
 static __device__ __forceinline__ void
 begin_work(work &w, const backward &b, int sequence, int first, int g)
 {
     w.seq = sequence_at(b, sequence);
-    w.source = {b.k + w.seq.first * b.ldk + g * b.d,
-                b.v + w.seq.first * b.ldv + g * b.d, b.ldk, b.ldv};
-    int64_t head = (int64_t)g * b.group * b.d;
-    w.queries = {b.q + w.seq.first * b.ldq + head, b.ldq};
-    w.slopes = {b.d_o + w.seq.first * b.lddo + head, b.lddo};
+    w.source = {b.k + g * b.d, b.v + g * b.d, b.ldk,   b.ldv,
+                b.offsets,     b.prefixes,    sequence};
     w.g = g;
     w.first = first;
+    w.start = (int)prefix_start(b.prefixes, sequence);
+    set_queries(w, b, w.seq);
 }
 
-/* The rows that see one of the keys. */
+/* The rows of the reader that see one of the keys. */
 template <int KEYS, int ROWS>
 static __device__ __forceinline__ void
 find_rows(work &w, const backward &b)
 {
-    w.n = w.seq.n;
-    w.from = w.first * b.group / ROWS * ROWS;
-    int last = w.first + KEYS < w.n ? w.first + KEYS - 1 : w.n - 1;
-    w.end = w.n * b.group;
-    if (b.window && last + b.window < w.n)
-        w.end = (last + b.window) * b.group;
+    int n = w.limit < w.seq.n ? w.limit : w.seq.n;
+    int last = w.first + KEYS < n ? w.first + KEYS - 1 : n - 1;
+    w.from = w.shift ? 0 : w.first * b.group / ROWS * ROWS;
+    w.end = w.read_by.n * b.group;
+    if (b.window && last + b.window < w.read_by.n + w.shift)
+        w.end = (last + b.window - w.shift) * b.group;
+}
+
+/* First the keys' own sequence. */
+template <int KEYS, int ROWS>
+static __device__ __forceinline__ void
+first_reader(work &w, const backward &b)
+{
+    w.n = w.limit = w.seq.n;
+    w.reader = w.source.sequence;
+    w.read_by = w.seq;
+    w.shift = 0;
+    find_rows<KEYS, ROWS>(w, b);
+}
+
+/* Then the sequences that see some of the keys, which lie behind it. */
+template <int KEYS, int ROWS>
+static __device__ __forceinline__ void
+next_reader(work &w, const backward &b)
+{
+    const rlf_prefixes &p = b.prefixes;
+    int of = w.source.sequence, s = w.reader + 1;
+    for (; p.parents && s < b.n_seqs && p.parents[s] >= 0; s++) {
+        w.limit = (int)prefix_sees(p, s, of) - w.start;
+        if (w.limit <= w.first)
+            continue;
+        w.reader = s;
+        w.read_by = sequence_at(b, s);
+        w.shift = p.starts[s] - w.start;
+        set_queries(w, b, w.read_by);
+        find_rows<KEYS, ROWS>(w, b);
+        if (w.end > 0)
+            return;
+    }
+    w.reader = -1;
 }
 
 /* Rows first.. of queries to a stage. */
@@ -204,8 +254,24 @@ copy_stage(char *shared, const backward &b, const work &w, int first, int stage)
                           S::THREADS);
     copy_queries<ROWS, D>(q + ROWS * S::P, w.slopes, first, w.end, b.group, b.d,
                           thread, S::THREADS);
-    copy_rows_of<ROWS>(lse, lse + ROWS, (int *)(lse + 2 * ROWS), b, w.seq, w.g,
-                       first, w.end, thread, S::THREADS);
+    copy_rows_of<ROWS>(lse, lse + ROWS, (int *)(lse + 2 * ROWS), b, w.read_by,
+                       w.g, first, w.end, w.shift, thread, S::THREADS);
+}
+
+/* Keys and values of the tile, which are the sequence's own. */
+template <int N, int D>
+static __device__ __forceinline__ void
+copy_own_keys(uint16_t *k, uint16_t *v, const work &w, const backward &b,
+              int threads)
+{
+    for (int i = (int)threadIdx.x; i < N * (D / 8); i += threads) {
+        int r = i / (D / 8), x = i % (D / 8) * 8;
+        bool valid = w.first + r < w.n && x < b.d;
+        int64_t row = w.seq.first + w.first + (valid ? r : 0);
+        int to = r * PITCH<D> + x, from = valid ? x : 0;
+        copy_async16(k + to, w.source.k + row * b.ldk + from, valid);
+        copy_async16(v + to, w.source.v + row * b.ldv + from, valid);
+    }
 }
 
 /* Rows of keys of the warp to rows `ld` apart in memory. */
@@ -220,6 +286,65 @@ put_keys(uint16_t *to, int64_t ld, const uint16_t *from, int n, int columns)
     }
 }
 
+/* Adds what the reader's rows give to the warp's keys and their values. */
+template <int D, int W, int WARPS, int ROWS>
+static __device__ __forceinline__ void
+add_reader(float (&dk)[1][W / 8][4], float (&dv)[1][W / 8][4], char *shared,
+           const backward &b, const work &w, int part)
+{
+    using S = keys_shape<D, W, WARPS, ROWS>;
+    constexpr int P = S::P;
+    uint16_t *k = (uint16_t *)shared, *v = k + S::KEYS * P;
+    uint16_t *stages = v + S::KEYS * P;
+    int warp = (int)threadIdx.x / WARP, lane = lane_of();
+    uint16_t *my_k = k + warp * 16 * P, *my_v = v + warp * 16 * P;
+    int first = w.from;
+    copy_stage<S, D, ROWS>(shared, b, w, first, 0);
+    copy_async_commit();
+    for (int stage = 0; first < w.end; first += ROWS, stage ^= 1) {
+        copy_async_wait<0>();
+        __syncthreads();
+        if (first + ROWS < w.end)
+            copy_stage<S, D, ROWS>(shared, b, w, first + ROWS, stage ^ 1);
+        copy_async_commit();
+        const uint16_t *q = stages + stage * S::STAGE, *d_o = q + ROWS * P;
+        const float *lse =
+            (const float *)(stages + 2 * S::STAGE) + stage * 3 * ROWS;
+        const float *dot = lse + ROWS;
+        const int *token = (const int *)(dot + ROWS);
+        int low = w.first + warp * 16;
+        if (token[ROWS - 1] < low)
+            continue; /* before all of the warp's keys */
+        bool hidden = token[0] < low + 15 || w.limit < low + 16 ||
+                      (b.window && token[ROWS - 1] >= low + b.window);
+        float s[1][ROWS / 8][4], dp[1][ROWS / 8][4];
+        clear(s);
+        add_rows<1, ROWS / 8, D>(s, my_k, q);
+        RLF_UNROLL
+        for (int x = 0; x < ROWS / 8; x++)
+            RLF_UNROLL
+        for (int e = 0; e < 4; e++) {
+            int column = x * 8 + lane % 4 * 2 + e % 2;
+            int key = low + lane / 4 + e / 2 * 8;
+            bool seen = !hidden ||
+                        (sees(token[column], key, b.window) && key < w.limit);
+            s[0][x][e] = weight_of(s[0][x][e], b, lse[column], seen);
+        }
+        add_columns<1, ROWS / 8, W / 8, P>(dv, s, d_o + part);
+        clear(dp);
+        add_rows<1, ROWS / 8, D>(dp, my_v, d_o);
+        RLF_UNROLL
+        for (int x = 0; x < ROWS / 8; x++)
+            RLF_UNROLL
+        for (int e = 0; e < 4; e++) {
+            int column = x * 8 + lane % 4 * 2 + e % 2;
+            dp[0][x][e] = sloped(s[0][x][e], b, lse[column]) *
+                          (dp[0][x][e] - dot[column]);
+        }
+        add_columns<1, ROWS / 8, W / 8, P>(dk, dp, q + part);
+    }
+}
+
 template <int D, int W, int WARPS, int ROWS>
 static __global__ void
 __launch_bounds__(WARPS *WARP) keys_kernel(backward b)
@@ -229,8 +354,7 @@ __launch_bounds__(WARPS *WARP) keys_kernel(backward b)
     RLF_DYNAMIC_SHARED(chunk, shared);
     __shared__ work w;
     uint16_t *k = (uint16_t *)shared, *v = k + S::KEYS * P;
-    uint16_t *stages = v + S::KEYS * P;
-    int warp = (int)threadIdx.x / WARP, lane = lane_of();
+    int warp = (int)threadIdx.x / WARP;
     uint16_t *my_k = k + warp * 16 * P, *my_v = v + warp * 16 * P;
 
     int items = b.n_tiles * b.kv_heads * S::PARTS;
@@ -241,59 +365,19 @@ __launch_bounds__(WARPS *WARP) keys_kernel(backward b)
             tile at = b.tiles[item / S::PARTS / b.kv_heads];
             begin_work(w, b, at.sequence, at.first,
                        item / S::PARTS % b.kv_heads);
-            find_rows<S::KEYS, ROWS>(w, b);
+            first_reader<S::KEYS, ROWS>(w, b);
         }
         __syncthreads();
-        copy_keys<S::KEYS, D>(k, v, w.source, w.first, w.first, w.n, b.d,
-                              (int)threadIdx.x, S::THREADS);
-        int first = w.from;
-        copy_stage<S, D, ROWS>((char *)shared, b, w, first, 0);
-        copy_async_commit();
+        copy_own_keys<S::KEYS, D>(k, v, w, b, S::THREADS);
         float dk[1][W / 8][4], dv[1][W / 8][4];
         clear(dk);
         clear(dv);
-        for (int stage = 0; first < w.end; first += ROWS, stage ^= 1) {
-            copy_async_wait<0>();
+        while (w.reader >= 0) {
+            add_reader<D, W, WARPS, ROWS>(dk, dv, (char *)shared, b, w, part);
+            __syncthreads(); /* all are through with the rows */
+            if (threadIdx.x == 0)
+                next_reader<S::KEYS, ROWS>(w, b);
             __syncthreads();
-            if (first + ROWS < w.end)
-                copy_stage<S, D, ROWS>((char *)shared, b, w, first + ROWS,
-                                       stage ^ 1);
-            copy_async_commit();
-            const uint16_t *q = stages + stage * S::STAGE, *d_o = q + ROWS * P;
-            const float *lse =
-                (const float *)(stages + 2 * S::STAGE) + stage * 3 * ROWS;
-            const float *dot = lse + ROWS;
-            const int *token = (const int *)(dot + ROWS);
-            int low = w.first + warp * 16;
-            if (token[ROWS - 1] < low)
-                continue; /* before all of the warp's keys */
-            bool hidden = token[0] < low + 15 ||
-                          (b.window && token[ROWS - 1] >= low + b.window);
-            float s[1][ROWS / 8][4], dp[1][ROWS / 8][4];
-            clear(s);
-            add_rows<1, ROWS / 8, D>(s, my_k, q);
-            RLF_UNROLL
-            for (int x = 0; x < ROWS / 8; x++)
-                RLF_UNROLL
-            for (int e = 0; e < 4; e++) {
-                int column = x * 8 + lane % 4 * 2 + e % 2;
-                bool seen =
-                    !hidden ||
-                    sees(token[column], low + lane / 4 + e / 2 * 8, b.window);
-                s[0][x][e] = weight_of(s[0][x][e], b, lse[column], seen);
-            }
-            add_columns<1, ROWS / 8, W / 8, P>(dv, s, d_o + part);
-            clear(dp);
-            add_rows<1, ROWS / 8, D>(dp, my_v, d_o);
-            RLF_UNROLL
-            for (int x = 0; x < ROWS / 8; x++)
-                RLF_UNROLL
-            for (int e = 0; e < 4; e++) {
-                int column = x * 8 + lane % 4 * 2 + e % 2;
-                dp[0][x][e] = sloped(s[0][x][e], b, lse[column]) *
-                              (dp[0][x][e] - dot[column]);
-            }
-            add_columns<1, ROWS / 8, W / 8, P>(dk, dp, q + part);
         }
         /* no one reads k and v any more but the warp whose rows they are */
         __syncwarp();
@@ -328,10 +412,10 @@ static __device__ __forceinline__ void
 find_keys(work &w, const backward &b)
 {
     w.n = w.seq.n * b.group;
-    int low = w.first / b.group;
+    int low = w.start + w.first / b.group;
     int last = w.first + ROWS < w.n ? w.first + ROWS - 1 : w.n - 1;
     w.from = b.window && low >= b.window ? low + 1 - b.window : 0;
-    w.end = last / b.group + 1;
+    w.end = w.start + last / b.group + 1;
 }
 
 /* Rows of the warp, of sums over keys, to dq. */
@@ -400,9 +484,10 @@ __launch_bounds__(QUERY_WARPS *WARP) queries_kernel(backward b)
                 copy_keys<KEYS, D>(next, next + KEYS * P, w.source, base + KEYS,
                                    w.from, w.end, b.d, thread, S::THREADS);
             copy_async_commit();
-            /* the tokens of the warp's first and last row */
+            /* the positions of the warp's first and last row */
             int end = mine + 16 * MT < w.n ? mine + 16 * MT : w.n;
-            int first = mine / b.group, last = (end - 1) / b.group;
+            int first = w.start + mine / b.group;
+            int last = w.start + (end - 1) / b.group;
             if (mine >= w.n || base > last ||
                 (b.window && base + KEYS - 1 <= first - b.window))
                 continue; /* no row of the warp sees them */
@@ -416,7 +501,7 @@ __launch_bounds__(QUERY_WARPS *WARP) queries_kernel(backward b)
             add_rows<MT, KEYS / 8, D>(dp, my_d_o, v);
             RLF_UNROLL
             for (int i = 0; i < MT * 2; i++) {
-                int token = (mine + i * 8 + lane / 4) / b.group;
+                int token = w.start + (mine + i * 8 + lane / 4) / b.group;
                 RLF_UNROLL
                 for (int x = 0; x < KEYS / 8; x++)
                     RLF_UNROLL
@@ -546,6 +631,8 @@ CUDA(mma_attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
         check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_grad", err));
     RLF_TRY(check_room(queue, a.d, "attention_grad", err));
     backward b = {.offsets = a.offsets,
+                  .prefixes = a.prefixes,
+                  .n_seqs = a.n_seqs,
                   .heads = (int)a.heads,
                   .kv_heads = (int)a.kv_heads,
                   .group = (int)(a.heads / a.kv_heads),
@@ -579,7 +666,10 @@ CUDA(mma_attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
     if (b.tokens == 0)
         return RLF_OK;
     NEED(all_in_chunks(b), "attention_grad");
+    NEED(rlf_prefixes_valid(&a.prefixes, a.offsets, a.n_seqs),
+         "attention_grad");
     RLF_TRY(stage_offsets(queue, &b.offsets, a.n_seqs + 1, err));
+    RLF_TRY(stage_prefixes(queue, &b.prefixes, a.n_seqs, err));
     RLF_TRY(CUDA(scratch)(queue, (size_t)(b.tokens * b.heads) * sizeof(float),
                           (void **)&b.dots, err));
     RLF_LAUNCH(dots_kernel, blocks_for(b.tokens * b.heads, THREADS / WARP),

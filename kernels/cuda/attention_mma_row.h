@@ -13,7 +13,8 @@ namespace
 /* Both operations in one. */
 struct forward {
     const int32_t *offsets;
-    const int32_t *starts; /* NULL: 0 */
+    const int32_t *starts;  /* NULL: 0 */
+    const int32_t *parents; /* of packed sequences; NULL: none is shared */
     int heads, kv_heads, group, d, window;
     float scale, c;        /* c: scale * log2 e */
     float cap_in, cap_out; /* of a soft cap: scale / cap, cap / scale; or 0 */
@@ -66,15 +67,15 @@ sequence_at(const forward &f, int s)
 
 template <bool PAGED>
 static __device__ __forceinline__ auto
-keys_of(const forward &f, int s, const sequence &seq, int g)
+keys_of(const forward &f, int s, int g)
 {
     if constexpr (PAGED)
         return paged_keys{f.kv + (int64_t)g * 2 * f.page_size * f.d,
                           f.pages + s * f.ld_pages, f.page_stride, f.page_size,
                           f.d};
     else
-        return packed_keys{f.k + seq.first * f.ldk + g * f.d,
-                           f.v + seq.first * f.ldv + g * f.d, f.ldk, f.ldv};
+        return packed_keys{f.k + g * f.d, f.v + g * f.d,         f.ldk, f.ldv,
+                           f.offsets,     {f.starts, f.parents}, s};
 }
 
 /* The first position that the token at `position` sees. */

@@ -40,19 +40,32 @@ struct rows {
     int64_t ld;
 };
 
-/* The keys and values of a sequence, sixteen positions at a time. */
+/* The keys and values of a sequence, sixteen positions at a time, unless they
+ * are not together. */
 struct packed_keys {
-    const uint16_t *k, *v;
+    const uint16_t *k, *v; /* of the key/value head */
     int64_t ldk, ldv;
+    const int32_t *offsets;
+    rlf_prefixes prefixes;
+    int sequence;
+
+    __device__ bool together(int at) const
+    {
+        int s = sequence, start = 0, end = at + 16;
+        for (; prefixes.starts && (start = prefixes.starts[s]) > at;
+             s = prefixes.parents[s])
+            end = start;
+        return end >= at + 16;
+    }
 
     __device__ rows keys(int at) const
     {
-        return {k + at * ldk, ldk};
+        return {k + prefix_row(prefixes, offsets, sequence, at) * ldk, ldk};
     }
 
     __device__ rows values(int at) const
     {
-        return {v + at * ldv, ldv};
+        return {v + prefix_row(prefixes, offsets, sequence, at) * ldv, ldv};
     }
 
     __device__ rows none(void) const
@@ -68,6 +81,11 @@ struct paged_keys {
     const int32_t *pages;
     int64_t page_stride;
     int page_size, d;
+
+    __device__ bool together(int) const
+    {
+        return true;
+    }
 
     __device__ rows keys(int at) const
     {
@@ -228,15 +246,21 @@ copy_keys(uint16_t *k, uint16_t *v, const K &source, int base, int lo, int hi,
 {
     for (int j = 0; j < N; j += 16) {
         bool any = base + j < hi && base + j + 16 > lo;
+        bool together = !any || source.together(base + j);
         rows key = any ? source.keys(base + j) : source.none();
         rows value = any ? source.values(base + j) : source.none();
         for (int i = thread; i < 16 * (D / 8); i += threads) {
             int r = i / (D / 8), x = i % (D / 8) * 8, at = base + j + r;
             bool valid = at >= lo && at < hi && x < d;
             int to = (j + r) * PITCH<D> + x;
-            copy_async16(k + to, key.at + (valid ? r * key.ld + x : 0), valid);
-            copy_async16(v + to, value.at + (valid ? r * value.ld + x : 0),
-                         valid);
+            const uint16_t *one = key.at + r * key.ld;
+            const uint16_t *other = value.at + r * value.ld;
+            if (valid && !together) {
+                one = source.keys(at).at;
+                other = source.values(at).at;
+            }
+            copy_async16(k + to, valid ? one + x : key.at, valid);
+            copy_async16(v + to, valid ? other + x : value.at, valid);
         }
     }
 }

@@ -115,11 +115,14 @@ seen(int64_t first, int64_t last, int64_t window)
 }
 
 static double
-packed_pairs(const int32_t *offsets, int64_t n, int64_t window)
+packed_pairs(const int32_t *offsets, const int32_t *starts, int64_t n,
+             int64_t window)
 {
     double pairs = 0;
-    for (int64_t s = 0; s < n; s++)
-        pairs += seen(0, offsets[s + 1] - offsets[s], window);
+    for (int64_t s = 0; s < n; s++) {
+        int64_t first = starts ? starts[s] : 0;
+        pairs += seen(first, first + offsets[s + 1] - offsets[s], window);
+    }
     return pairs;
 }
 
@@ -191,11 +194,12 @@ dense_bytes(const rlf_expr_dense_args *a)
     {                                                 \
         "groups", (double)(a->groups ? a->groups : 1) \
     }
-#define PACKED                                                           \
-    {"m", (double)a->offsets[a->n_seqs]}, NAMED(heads), NAMED(kv_heads), \
-        NAMED(d),                                                        \
-    {                                                                    \
-        "pairs", packed_pairs(a->offsets, a->n_seqs, a->window)          \
+#define PACKED                                                                 \
+    {"m", (double)a->offsets[a->n_seqs]}, NAMED(heads), NAMED(kv_heads),       \
+        NAMED(d),                                                              \
+    {                                                                          \
+        "pairs",                                                               \
+            packed_pairs(a->offsets, a->prefixes.starts, a->n_seqs, a->window) \
     }
 
 // clang-format off
