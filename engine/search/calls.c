@@ -22,21 +22,24 @@ set_of(const rlf_opened *o, const rlf_node *node)
     return o->plan->graph->values.data[value].set;
 }
 
-/* Lanes of an update's replica that has the most, and of how many. */
+/* Lanes of an update's replica, and of how many; of the last, which has the
+ * most, where the rank is in none. */
 static void
 lanes_of(const rlf_opened *o, const rlf_node *node, double *held, double *all)
 {
-    int dp = o->plan->place[node->id].layout.dp;
+    const rlf_layout *layout = &o->plan->place[node->id].layout;
+    int dp = layout->dp, own = rlf_layout_find(layout, o->rank).dp;
     int lanes = o->plan->sums ? o->plan->sums[node->receiver].lanes : 0;
     *held = 1;
     *all = dp;
     if (node->class->work != RLF_WORK_TRAIN || lanes < dp)
         return;
-    *held = (double)rlf_range_size(rlf_lanes_part(lanes, dp, dp - 1));
+    *held = (double)rlf_range_size(
+        rlf_lanes_part(lanes, dp, own < 0 ? dp - 1 : own));
     *all = lanes;
 }
 
-/* Of the replica that has the most. */
+/* Of the opened rank's replica. */
 static double
 rows_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
@@ -101,7 +104,7 @@ typedef struct work {
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
-    rlf_rank_links *links; /* of the opened rank */
+    rlf_rank_links *links; /* of the opened rank: of one stage */
     double part; /* of the times of a piece in which its rank is at work */
     double parts; /* of a reading: micro-batches of a replica */
     rlf_seconds *sum;
@@ -437,70 +440,124 @@ micros_of(rlf_call_cut cut, double rows)
     return fmin(fmax(1, cut.micros), fmax(1, rows));
 }
 
-/* One direction of all micro-batches: the first comes to the last stage when it
- * has gone through the others. What a stage sends is on its way while it
- * computes: only the first of them waits. */
-static void
-pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
+/* ---- stages ---- */
+
+/* The work of a replica's stages, by kinds that are alike. */
+typedef struct replica {
+    work *kind;
+    int n_kinds;
+    const int *of; /* per stage; NULL: all are alike */
+} replica;
+
+static const work *
+stage_of(const replica *r, int stage)
 {
+    return &r->kind[r->of ? r->of[stage] : 0];
+}
+
+/* What a stage of each kind takes for the same, and the index of the slowest.
+ */
+static int
+slowest(const rlf_seconds *each, int n)
+{
+    int most = 0;
+    for (int k = 1; k < n; k++)
+        most = each[k].total > each[most].total ? k : most;
+    return most;
+}
+
+/* One direction of all micro-batches: the last comes to the slowest stage when
+ * that is done with all before, and the first when it has gone through the
+ * stages before it. What a stage sends is on its way while it computes: only
+ * the first of them waits. */
+static void
+pass(const replica *r, rlf_piece_kind kind, rlf_call_cut cut, double rows,
+     rlf_seconds *sum)
+{
+    const work *w = &r->kind[0];
     const rlf_layout *l = w->layout;
     int chunks = chunks_of(l);
-    double micros = micros_of(cut, rows);
-    double fill = (double)(l->pp - 1) / (l->vee ? 1 : chunks);
+    double micros = micros_of(cut, rows), passes = l->vee ? 1 : chunks;
+    rlf_seconds each[RLF_CALL_KINDS] = {0};
     rlf_messages messages;
-    work filling = *w;
-    filling.part = micros / (micros + fill);
-    filling.parts = micros;
-    for (int chunk = 0; chunk < chunks; chunk++)
-        go_through(&filling, kind, chunk, rows / micros, micros + fill);
+    for (int k = 0; k < r->n_kinds; k++) {
+        double busy = 0;
+        work one = r->kind[k];
+        one.sum = &each[k];
+        one.busy = &busy;
+        one.parts = micros;
+        for (int chunk = 0; chunk < chunks; chunk++)
+            go_through(&one, kind, chunk, rows / micros, 1);
+        *r->kind[k].busy += micros * busy;
+    }
+    int most = slowest(each, r->n_kinds);
+    rlf_seconds_add(sum, &each[most], micros - 1 / passes);
+    for (int stage = 0; stage < l->pp; stage++)
+        rlf_seconds_add(sum, &each[r->of ? r->of[stage] : 0], 1 / passes);
     if (l->pp == 1)
         return;
     rlf_messages_make(w->speeds, l, w->opened->rank,
-                      bytes_sent(w, kind, 0, rows / micros), &messages);
-    rlf_messages_add(&messages, messages.sum, w->sum);
+                      bytes_sent(stage_of(r, 0), kind, 0, rows / micros),
+                      &messages);
+    rlf_messages_add(&messages, messages.sum, sum);
 }
 
 static const rlf_piece_kind trained[] = {RLF_PIECE_FORWARD, RLF_PIECE_BACKWARD,
                                          RLF_PIECE_WEIGHTS};
 
-/* A micro-batch of an update on one stage. */
+/* A micro-batch of an update. */
 typedef struct training {
-    rlf_pipe_cost *cost; /* by chunk */
-    rlf_seconds once;    /* of all chunks together */
+    rlf_pipe_cost *cost; /* by stage, a chunk of all places after the other */
+    rlf_seconds once[RLF_CALL_KINDS]; /* of all chunks of a place together */
     double micros;
     rlf_messages messages;
 } training;
 
-static void
-look_at_micro(const work *w, double micros, double each, training *t)
+/* A chunk of a stage. */
+static rlf_pipe_cost
+look_at_chunk(const work *w, int chunk, double each, bool split,
+              rlf_seconds *once)
 {
-    int chunks = chunks_of(w->layout);
-    bool split = w->layout->vee || w->opened->plan->place[w->node->id].owed;
-    t->micros = micros;
-    t->once = (rlf_seconds){0};
-    t->cost = rlf_calloc((size_t)chunks, sizeof *t->cost);
-    for (int chunk = 0; chunk < chunks; chunk++) {
-        rlf_pipe_cost *cost = &t->cost[chunk];
-        double *to[] = {&cost->forward, &cost->backward, &cost->weights};
-        for (int k = 0; k < (split ? 3 : 2); k++) {
-            rlf_seconds seconds = {0};
-            double ignored = 0;
-            work one = *w;
-            one.sum = &seconds;
-            one.busy = &ignored;
-            go_through(&one, trained[k], chunk, each, 1);
-            *to[k] = seconds.total;
-            rlf_seconds_add(&t->once, &seconds, 1);
-        }
+    rlf_pipe_cost cost = {0};
+    double *to[] = {&cost.forward, &cost.backward, &cost.weights};
+    for (int k = 0; k < (split ? 3 : 2); k++) {
+        rlf_seconds seconds = {0};
+        double ignored = 0;
+        work one = *w;
+        one.sum = &seconds;
+        one.busy = &ignored;
+        go_through(&one, trained[k], chunk, each, 1);
+        *to[k] = seconds.total;
+        rlf_seconds_add(once, &seconds, 1);
     }
-    t->messages.n = 0;
-    if (w->layout->pp == 1)
+    return cost;
+}
+
+static void
+look_at_micro(const replica *r, double micros, double each, training *t)
+{
+    const work *w = &r->kind[0];
+    const rlf_layout *l = w->layout;
+    int chunks = chunks_of(l), pp = l->pp;
+    bool split = l->vee || w->opened->plan->place[w->node->id].owed;
+    *t = (training){.micros = micros};
+    t->cost = rlf_calloc((size_t)(chunks * pp), sizeof *t->cost);
+    for (int k = 0; k < r->n_kinds; k++)
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            rlf_pipe_cost cost =
+                look_at_chunk(&r->kind[k], chunk, each, split, &t->once[k]);
+            for (int stage = 0; stage < pp; stage++) {
+                int place = l->vee && chunk % 2 ? pp - 1 - stage : stage;
+                if (!r->of || r->of[place] == k)
+                    t->cost[chunk * pp + stage] = cost;
+            }
+        }
+    if (pp == 1)
         return;
-    double bytes = bytes_sent(w, RLF_PIECE_FORWARD, 0, each);
+    double bytes = bytes_sent(stage_of(r, 0), RLF_PIECE_FORWARD, 0, each);
     if (!(bytes > 0)) /* the last stage sends gradients alone */
         bytes = bytes_sent(w, RLF_PIECE_BACKWARD, chunks - 1, each);
-    rlf_messages_make(w->speeds, w->layout, w->opened->rank, bytes,
-                      &t->messages);
+    rlf_messages_make(w->speeds, l, w->opened->rank, bytes, &t->messages);
 }
 
 /* By the table of the schedule, of a number of micro-batches that need not be
@@ -527,17 +584,27 @@ time_of_table(const work *w, rlf_call_cut cut, const training *t,
 
 /* With one forward, one backward in turn, or by a table of the program: what a
  * split backward leaves is done while others would be waited for, of each
- * micro-batch, less one for each stage. */
+ * micro-batch, less one for each stage. All micro-batches go through the
+ * slowest stage, and one through the others. */
 static double
 time_of_turns(const work *w, const training *t)
 {
-    double chunks = chunks_of(w->layout), stages = w->layout->pp - 1;
-    double takes = 0, micros = t->micros;
-    for (int chunk = 0; chunk < chunks; chunk++)
-        takes += (micros + stages / chunks) *
-                     (t->cost[chunk].forward + t->cost[chunk].backward) +
-                 (micros - fmin(stages, micros)) * t->cost[chunk].weights;
-    return takes;
+    int chunks = chunks_of(w->layout), pp = w->layout->pp;
+    double takes = 0, most = 0, micros = t->micros;
+    for (int stage = 0; stage < pp; stage++) {
+        double turn = 0, weights = 0;
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            int at = w->layout->vee && chunk % 2 ? pp - 1 - stage : stage;
+            const rlf_pipe_cost *c = &t->cost[chunk * pp + at];
+            turn += c->forward + c->backward;
+            weights += c->weights;
+        }
+        double all = (micros - 1.0 / chunks) * turn +
+                     (micros - fmin(pp - 1, micros)) * weights;
+        takes += turn / chunks;
+        most = fmax(most, all);
+    }
+    return takes + most;
 }
 
 /* Messages that take a smaller part of a micro-batch than this are waited for
@@ -547,24 +614,27 @@ time_of_turns(const work *w, const training *t)
 /* An update: the work of all micro-batches, and as much of the same as the
  * stages wait for each other; then what they wait for messages. */
 static void
-train(const work *w, rlf_call_cut cut, double rows)
+train(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum)
 {
+    const work *w = &r->kind[0];
     const rlf_node_place *place = &w->opened->plan->place[w->node->id];
     training t;
     double micros = micros_of(cut, rows);
-    look_at_micro(w, micros, rows / micros, &t);
+    look_at_micro(r, micros, rows / micros, &t);
     bool named = w->layout->pp > 1 && !place->pipe;
     bool turns = !named || strcmp(place->schedule, "1f1b") == 0;
     double takes =
         turns ? time_of_turns(w, &t) : time_of_table(w, cut, &t, NULL);
-    if (t.once.total > 0)
-        rlf_seconds_add(w->sum, &t.once, takes / t.once.total);
-    *w->busy += w->part * micros * t.once.total;
+    const rlf_seconds *once = &t.once[slowest(t.once, r->n_kinds)];
+    if (once->total > 0)
+        rlf_seconds_add(sum, once, takes / once->total);
+    for (int k = 0; k < r->n_kinds; k++)
+        *r->kind[k].busy += micros * t.once[k].total;
     if (t.messages.n) {
         double waits = 2 * t.messages.sum;
-        if (named && t.messages.most > FEW * t.once.total)
+        if (named && t.messages.most > FEW * once->total)
             waits = time_of_table(w, cut, &t, t.messages.send) - takes;
-        rlf_messages_add(&t.messages, fmax(0, waits), w->sum);
+        rlf_messages_add(&t.messages, fmax(0, waits), sum);
     }
     free(t.cost);
 }
@@ -572,75 +642,128 @@ train(const work *w, rlf_call_cut cut, double rows)
 /* Seconds that a reading takes again for each part of its rows that is read by
  * itself: stages are filled, and micro-batches copy weights. */
 static double
-seconds_anew(const work *w, double all, double rows)
+seconds_anew(const replica *r, double all, double rows)
 {
-    const rlf_resource *r =
+    const work *w = &r->kind[0];
+    const rlf_resource *model =
         &w->opened->plan->graph->resources.data[w->node->receiver];
     const rlf_caps *caps =
-        rlf_resource_caps(r, w->opened->resource[w->node->receiver]);
-    double each = rows / RLF_CHOICE_PARTS, ignored = 0;
+        rlf_resource_caps(model, w->opened->resource[w->node->receiver]);
+    double each = rows / RLF_CHOICE_PARTS, ignored[RLF_CALL_KINDS] = {0};
     rlf_seconds one = {0};
     rlf_call_cut cut = {.micros = rlf_expected_micros(
                             w->each, each, caps->tokens[RLF_USE_READ])};
-    work part = *w;
-    part.sum = &one;
-    part.busy = &ignored;
-    pass(&part, RLF_PIECE_FORWARD, cut, each);
+    work kinds[RLF_CALL_KINDS];
+    replica part = {kinds, r->n_kinds, r->of};
+    for (int k = 0; k < r->n_kinds; k++) {
+        kinds[k] = r->kind[k];
+        kinds[k].busy = &ignored[k];
+    }
+    pass(&part, RLF_PIECE_FORWARD, cut, each, &one);
     double more = RLF_CHOICE_PARTS * one.total - all;
     return fmin(fmax(0, more / (RLF_CHOICE_PARTS - 1)), all);
 }
 
+/* ---- calls ---- */
+
+/* As if all stages were like the slowest. */
+static void
+generate_all(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum,
+             rlf_call_times *times)
+{
+    for (int k = 0; k < r->n_kinds; k++) {
+        rlf_seconds seconds = {0};
+        rlf_call_times own = {0};
+        work one = r->kind[k];
+        one.sum = &seconds;
+        one.times = times ? &own : NULL;
+        generate(&one, cut, rows);
+        if (seconds.total <= sum->total)
+            continue;
+        *sum = seconds;
+        if (times)
+            *times = own;
+    }
+}
+
+/* The end of an update, for which all ranks wait. */
+static void
+finish(const replica *r, double rows, rlf_seconds *sum)
+{
+    const work *w = &r->kind[0];
+    rlf_seconds each[RLF_CALL_KINDS] = {0};
+    const rlf_piece last = {.kind = RLF_PIECE_FINISH,
+                            .rows = (uint64_t)rows,
+                            .prompt = whole(w->each->prompt),
+                            .response = whole(w->each->response)};
+    for (int k = 0; k < r->n_kinds; k++) {
+        work one = r->kind[k];
+        one.sum = &each[k];
+        add(&one, &last, 0, 1, 1);
+    }
+    rlf_seconds_add(sum, &each[slowest(each, r->n_kinds)], 1);
+}
+
+static void
+call_once(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum,
+          rlf_call_times *times)
+{
+    const work *w = &r->kind[0];
+    const rlf_node *node = w->node;
+    if (node->class->work == RLF_WORK_GENERATE) {
+        generate_all(r, cut, rows, sum, times);
+    } else if (node->class->work != RLF_WORK_TRAIN) {
+        pass(r, RLF_PIECE_FORWARD, cut, rows, sum);
+    } else {
+        if (node->loss && rlf_loss_reads_first(node->loss, w->layout->pp))
+            pass(r, RLF_PIECE_BEFORE, cut, rows, sum);
+        train(r, cut, rows, sum);
+        finish(r, rows, sum);
+    }
+}
+
 void
-rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
+rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
                  const rlf_expected_set *expected, const rlf_node *node,
                  rlf_call_cut cut, const rlf_speeds *speeds, rlf_seconds *out,
                  rlf_call_times *times)
 {
-    double rows = rows_of(opened, sizes, node);
-    int set = set_of(opened, node);
+    const rlf_opened *first = &stages->kinds[0];
+    const rlf_layout *layout = &first->plan->place[node->id].layout;
+    double rows = rows_of(first, sizes, node), runs = sizes->runs[node->id];
+    double busy[RLF_CALL_KINDS] = {0}, most = 0;
+    int set = set_of(first, node);
     rlf_seconds once = {0};
-    double work_once = 0;
-    const rlf_layout *layout = &opened->plan->place[node->id].layout;
-    rlf_rank_links links = {
-        .layout = layout, .rank = opened->rank, .slowest = true};
-    const work w = {.opened = opened,
-                    .sizes = sizes,
-                    .size = &sizes->set[set],
-                    .each = &expected[set],
-                    .node = node,
-                    .layout = layout,
-                    .speeds = speeds,
-                    .links = &links,
-                    .part = 1,
-                    .sum = &once,
-                    .busy = &work_once,
-                    .times = times};
+    rlf_rank_links links[RLF_CALL_KINDS];
+    work kinds[RLF_CALL_KINDS];
+    const replica all = {kinds, stages->n_kinds, stages->of};
+    for (int k = 0; k < stages->n_kinds; k++) {
+        links[k] =
+            (rlf_rank_links){.layout = layout, .rank = stages->kinds[k].rank};
+        kinds[k] = (work){.opened = &stages->kinds[k],
+                          .sizes = sizes,
+                          .size = &sizes->set[set],
+                          .each = &expected[set],
+                          .node = node,
+                          .layout = layout,
+                          .speeds = speeds,
+                          .links = &links[k],
+                          .part = 1,
+                          .busy = &busy[k]};
+    }
     *out = once;
     if (times)
         *times = (rlf_call_times){0};
-    if (node->class->work == RLF_WORK_GENERATE) {
-        generate(&w, cut, rows);
-    } else if (node->class->work != RLF_WORK_TRAIN) {
-        pass(&w, RLF_PIECE_FORWARD, cut, rows);
-    } else {
-        if (node->loss && rlf_loss_reads_first(node->loss, layout->pp))
-            pass(&w, RLF_PIECE_BEFORE, cut, rows);
-        train(&w, cut, rows);
-        rlf_piece last = {.kind = RLF_PIECE_FINISH,
-                          .rows = (uint64_t)rows,
-                          .prompt = whole(w.each->prompt),
-                          .response = whole(w.each->response)};
-        add(&w, &last, 0, 1, 1);
-    }
-    rlf_seconds_add(out, &once, sizes->runs[node->id]);
+    call_once(&all, cut, rows, &once, times);
+    rlf_seconds_add(out, &once, runs);
     if (!times)
         return;
-    times->busy = work_once * sizes->runs[node->id];
+    for (int k = 0; k < stages->n_kinds; k++)
+        most = fmax(most, busy[k]);
+    times->busy = most * runs;
     if (use_of(node) == RLF_USE_READ)
-        times->anew =
-            sizes->runs[node->id] * seconds_anew(&w, once.total, rows);
-    bool known =
-        node->class->work == RLF_WORK_GENERATE && sizes->runs[node->id] == 1;
+        times->anew = runs * seconds_anew(&all, once.total, rows);
+    bool known = node->class->work == RLF_WORK_GENERATE && runs == 1;
     for (int k = 0; k < RLF_CHOICE_PARTS; k++)
         times->complete[k] = known ? times->complete[k] / once.total : 1;
     times->n_gathers = known ? times->n_gathers : 0;

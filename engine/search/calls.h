@@ -4,10 +4,10 @@
  * A generation takes turns: a pass of the model for each token, in as many
  * parts as there are stages; with fewer seats than samples, so many waves of
  * turns. A reading or an update goes through its stages in micro-batches, the
- * first of them through all before the last stage has work; what they wait for
- * messages says messages.h. All stages are
- * taken to be as slow as the one that is asked for: who wants a call's seconds
- * asks for the slowest. Edges between calls are not part of it.
+ * first of them through all before the last stage has work, and all of them
+ * through the slowest; what they wait for messages says messages.h. Of a
+ * generation each stage is as slow as the slowest. Edges between calls are not
+ * part of it.
  *
  * Rows are as long as they are expected to be (workload.h), in buffers that are
  * made for the caps: how many rows a micro-batch has follows from both. */
@@ -17,6 +17,7 @@
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
 #include "engine/search/pipelines.h"
+#include "engine/search/stages.h"
 #include "engine/timing/sampling.h"
 #include "engine/timing/seconds.h"
 #include "engine/timing/workload.h"
@@ -55,12 +56,19 @@ void rlf_call_sampling(const rlf_opened *opened, const rlf_sizes *sizes,
                        const rlf_expected_set *expected, const rlf_node *node,
                        double tokens, rlf_sampling *out,
                        rlf_sampling_pages *pages);
-/* All runs of a call of a model in a step, where every stage takes as long as
- * the opened rank's. Pieces of which the rank's device has a profile take what
- * its lines say, as in a simulation. The terms add up to the total: of a piece
- * that waits for memory what it computes is left out, and the other way round.
- * `times` may be NULL. */
-void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
+enum { RLF_CALL_KINDS = RLF_STAGES_KINDS };
+/* The stages of a replica, of the same plan: an opened rank of each kind that
+ * there is. */
+typedef struct rlf_call_stages {
+    const rlf_opened *kinds;
+    int n_kinds;
+    const int *of; /* per stage: its kind; NULL: all are of the first */
+} rlf_call_stages;
+/* All runs of a call of a model in a step, of that replica. Pieces of which the
+ * rank's device has a profile take what its lines say, as in a simulation. The
+ * terms add up to the total: of a piece that waits for memory what it computes
+ * is left out, and the other way round. `times` may be NULL. */
+void rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
                       const rlf_expected_set *expected, const rlf_node *node,
                       rlf_call_cut cut, const rlf_speeds *speeds,
                       rlf_seconds *out, rlf_call_times *times);

@@ -26,6 +26,7 @@ libsearch_a_SOURCES = \
 	%D%/program.c %D%/program.h \
 	%D%/place_rows.c \
 	%D%/reading.c %D%/reading.h \
+	%D%/stages.c %D%/stages.h \
 	%D%/search.c %D%/search.h \
 	%D%/shards.c %D%/shards.h
 

@@ -153,70 +153,6 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
                               m->scratch, err, out);
 }
 
-/* ---- stages ---- */
-
-static int
-machine_of(const rlf_cluster *cluster, const rlf_choice *at, int stage)
-{
-    int rank = at->first + ((at->dp - 1) * at->pp + stage) * at->tp;
-    return rlf_cluster_machine(cluster, rank);
-}
-
-typedef struct stage_kind {
-    int64_t layers;
-    bool first, last, comes, goes; /* from or to another machine */
-} stage_kind;
-
-/* Layers of a stage, in all chunks that it is trained in. */
-static int64_t
-layers_of(const rlf_choice *at, int layers, const rlf_layout *trained,
-          int stage)
-{
-    int chunks = trained && trained->chunks > 1 ? trained->chunks : 1;
-    int64_t n = 0;
-    for (int chunk = 0; chunk < chunks; chunk++) {
-        int part =
-            rlf_stage_part(at->pp, chunks > 1 && trained->vee, stage, chunk);
-        n += rlf_range_size(rlf_range_part(layers, at->pp * chunks, part));
-    }
-    return n;
-}
-
-static stage_kind
-kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers,
-        const rlf_layout *trained, int stage)
-{
-    stage_kind k = {.layers = layers_of(at, layers, trained, stage),
-                    .first = stage == 0,
-                    .last = stage == at->pp - 1};
-    int machine = machine_of(cluster, at, stage);
-    k.comes = !k.first && machine_of(cluster, at, stage - 1) != machine;
-    k.goes = !k.last && machine_of(cluster, at, stage + 1) != machine;
-    return k;
-}
-
-/* The kinds of stages of a layout: stages[k] is the first of each, and how
- * many they are. `trained`: the layout of its update, NULL: it has none. */
-static int
-kinds_of_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
-                const rlf_layout *trained, int *stages)
-{
-    int n = 0;
-    for (int s = 0; s < at->pp; s++) {
-        stage_kind is = kind_of(cluster, at, layers, trained, s);
-        bool known = false;
-        for (int i = 0; i < n && !known; i++) {
-            stage_kind was = kind_of(cluster, at, layers, trained, stages[i]);
-            known = is.layers == was.layers && is.first == was.first &&
-                    is.last == was.last && is.comes == was.comes &&
-                    is.goes == was.goes;
-        }
-        if (!known)
-            stages[n++] = s;
-    }
-    return n;
-}
-
 /* ---- layouts ---- */
 
 /* The call of the problem that a node belongs to, or -1. */
@@ -314,58 +250,88 @@ take_model_sums(rlf_call_measure *m, const rlf_opened *opened,
     }
 }
 
-/* Seconds of all runs of each call in a step on average, as if all stages were
- * like this rank's. */
+/* By the pages of the stage that has too few, if any has. */
+static rlf_call_cut
+cut_of(rlf_call_measure *m, const rlf_call_stages *stages,
+       const rlf_sizes *sizes, const rlf_node *node)
+{
+    rlf_call_cut cut = rlf_measure_cut(m, &stages->kinds[0], sizes, node);
+    for (int k = 1; k < stages->n_kinds && m->unified && !cut.paged; k++)
+        cut = rlf_measure_cut(m, &stages->kinds[k], sizes, node);
+    return cut;
+}
+
+/* Seconds of a call, summed up. */
+typedef struct call_sum {
+    double all, busy, anew;
+    double longest; /* of one node's: */
+    double complete[RLF_CHOICE_PARTS];
+    const rlf_node *of;
+    rlf_call_times times;
+    rlf_seconds terms;
+} call_sum;
+
 static void
-take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
+add_node(rlf_call_measure *m, const rlf_call_stages *stages,
+         const rlf_sizes *sizes, const rlf_node *node, bool follows,
+         call_sum *sum)
+{
+    rlf_seconds seconds;
+    rlf_call_times times;
+    rlf_call_seconds(stages, sizes, m->expected, node,
+                     cut_of(m, stages, sizes, node), m->pareto->options.speeds,
+                     &seconds, &times);
+    double share = rlf_pareto_share(m->pareto, node);
+    double total = share * seconds.total;
+    bool most = total > sum->longest;
+    for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
+        sum->complete[k] = sum->all + total * times.complete[k];
+    if (most) {
+        sum->of = node;
+        sum->times = times;
+        sum->longest = total;
+    }
+    rlf_seconds_add(&sum->terms, &seconds, share);
+    sum->all += fmax(total, nothing);
+    sum->busy += share * times.busy;
+    sum->anew += follows ? share * times.anew : 0;
+}
+
+/* Seconds of all runs of each call in a step on average, of that replica. */
+static void
+take_seconds(rlf_call_measure *m, const rlf_call_stages *stages, bool updates)
 {
     const rlf_pareto *f = m->pareto;
+    const rlf_opened *opened = &stages->kinds[0];
     rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
     if (!m->expected)
         m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
                                           &sizes, m->arena);
-    double sum[RLF_SEARCH_CALLS] = {0}, busy[RLF_SEARCH_CALLS] = {0};
-    double longest[RLF_SEARCH_CALLS] = {0}, anew[RLF_SEARCH_CALLS] = {0};
-    double complete[RLF_SEARCH_CALLS][RLF_CHOICE_PARTS] = {0};
-    const rlf_node *of[RLF_SEARCH_CALLS] = {0}; /* the longest */
-    rlf_call_times *all = RLF_NEW_ARRAY(m->scratch, rlf_call_times,
-                                        m->pareto->problem.n_calls),
-                   times;
+    call_sum *sum = RLF_NEW_ARRAY(m->scratch, call_sum, f->problem.n_calls + 1);
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
         int c = rlf_measure_call(m, node);
-        if (!is_timed(m, c, updates))
-            continue;
-        rlf_seconds seconds;
-        rlf_call_seconds(opened, &sizes, m->expected, node,
-                         rlf_measure_cut(m, opened, &sizes, node),
-                         f->options.speeds, &seconds, &times);
-        double share = rlf_pareto_share(f, node);
-        double total = share * seconds.total;
-        bool most = total > longest[c];
-        for (int k = 0; k < RLF_CHOICE_PARTS && most; k++)
-            complete[c][k] = sum[c] + total * times.complete[k];
-        if (most) {
-            of[c] = node;
-            all[c] = times;
-        }
-        longest[c] = fmax(longest[c], total);
-        sum[c] += fmax(total, nothing);
-        busy[c] += share * times.busy;
-        anew[c] += f->problem.calls[c].follows ? share * times.anew : 0;
+        if (is_timed(m, c, updates))
+            add_node(m, stages, &sizes, node, f->problem.calls[c].follows,
+                     &sum[c]);
     }
     for (int c = 0; c < f->problem.n_calls; c++) {
-        bool slower = sum[c] > m->choice[c].seconds;
-        if (slower)
-            put_complete(&m->choice[c], complete[c], sum[c]);
-        m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
-        if (slower && all[c].n_gathers)
-            put_gathers(m, opened, &sizes, of[c], c, &all[c]);
-        m->choice[c].busy = fmax(m->choice[c].busy, busy[c]);
-        m->choice[c].anew = fmax(m->choice[c].anew, anew[c]);
+        rlf_choice *to = &m->choice[c];
+        bool slower = sum[c].all > to->seconds;
+        if (slower) {
+            put_complete(to, sum[c].complete, sum[c].all);
+            m->terms[c] = sum[c].terms;
+        }
+        to->seconds = fmax(to->seconds, sum[c].all);
+        if (slower && sum[c].times.n_gathers)
+            put_gathers(m, opened, &sizes, sum[c].of, c, &sum[c].times);
+        to->busy = fmax(to->busy, sum[c].busy);
+        to->anew = fmax(to->anew, sum[c].anew);
     }
-    rlf_measure_pages(m, opened, &sizes);
-    take_model_sums(m, opened, &sizes);
+    for (int k = 0; k < stages->n_kinds; k++) {
+        rlf_measure_pages(m, &stages->kinds[k], &sizes);
+        take_model_sums(m, &stages->kinds[k], &sizes);
+    }
 }
 
 /* A call on more ranks than there are cores takes as long as these have to do
@@ -417,33 +383,51 @@ trained_on(const rlf_call_measure *m, const rlf_plan *plan)
     return NULL;
 }
 
-/* One plan on the layout: seconds into `choice` if `seconds`; bytes. */
+/* A replica: seconds into `choice` if `seconds`; bytes. */
+static rlf_status
+take_replica(rlf_call_measure *m, const rlf_plan *plan,
+             const rlf_stages *replica, bool seconds, bool updates,
+             rlf_err *err, rlf_call_bytes *bytes)
+{
+    rlf_opened *kinds = RLF_NEW_ARRAY(m->scratch, rlf_opened, replica->n_kinds);
+    for (int k = 0; k < replica->n_kinds; k++) {
+        RLF_TRY(rlf_outline_rank(m->pareto->options.outline, plan,
+                                 replica->rank[k], m->scratch, err, &kinds[k]));
+        const rlf_call_bytes one =
+            rlf_call_memory(&kinds[k], m->model, m->unified);
+        raise_bytes(bytes, &one);
+    }
+    take_caps(m, &kinds[0]);
+    const rlf_call_stages stages = {kinds, replica->n_kinds, replica->of};
+    if (seconds)
+        take_seconds(m, &stages, updates);
+    return RLF_OK;
+}
+
+/* One plan on the layout. */
 static rlf_status
 take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
           rlf_err *err, rlf_call_bytes *bytes)
 {
+    const rlf_cluster *cluster = m->pareto->options.speeds->cluster;
     rlf_plan *plan;
+    rlf_stages *replicas;
     RLF_TRY(make_plan(m, at, apart, err, &plan));
-    int *stages = RLF_NEW_ARRAY(m->scratch, int, at->pp);
-    int n = kinds_of_stages(m->pareto->options.speeds->cluster, at, m->layers,
-                            trained_on(m, plan), stages);
-    m->unified =
-        !rlf_cluster_part_of(m->pareto->options.speeds->cluster, at->first)
-             ->machine->device->gpu;
+    int *ranks = RLF_NEW_ARRAY(m->scratch, int, at->count);
+    for (int i = 0; i < at->count; i++)
+        ranks[i] = at->first + i;
+    const rlf_layout layout = {.ranks = ranks,
+                               .n_ranks = at->count,
+                               .tp = at->tp,
+                               .pp = at->pp,
+                               .dp = at->dp};
+    int n = rlf_stages_find(cluster, &layout, m->layers, trained_on(m, plan),
+                            m->scratch, &replicas);
+    m->unified = !rlf_cluster_part_of(cluster, at->first)->machine->device->gpu;
     *bytes = (rlf_call_bytes){0};
-    for (int i = 0; i < n; i++) {
-        rlf_opened opened;
-        int place = ((at->dp - 1) * at->pp + stages[i]) * at->tp;
-        RLF_TRY(rlf_outline_rank(m->pareto->options.outline, plan,
-                                 at->first + place, m->scratch, err, &opened));
-        if (!i)
-            take_caps(m, &opened);
-        if (seconds)
-            take_seconds(m, &opened, !apart);
-        const rlf_call_bytes one =
-            rlf_call_memory(&opened, m->model, m->unified);
-        raise_bytes(bytes, &one);
-    }
+    for (int i = 0; i < n; i++)
+        RLF_TRY(
+            take_replica(m, plan, &replicas[i], seconds, !apart, err, bytes));
     return RLF_OK;
 }
 
@@ -488,6 +472,7 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
                                     .pp = at->pp,
                                     .dp = at->dp,
                                     .variant = at->variant};
+    memset(m->terms, 0, sizeof m->terms);
     memset(m->pages, 0, sizeof m->pages);
     m->pool = (rlf_pool){0};
     RLF_TRY(take_plan(m, at, m->trains && !trains, true, err, &all));

@@ -2,9 +2,7 @@
  * row: recompute, zero, tokens, a schedule, offload.
  *
  * A plan that has only this model there is made and outlined, on one rank of
- * each kind of stage: stages that have as many layers, and whose neighbours are
- * in their machine or not, are alike. The last replica is looked at, which has
- * the most lanes and rows where they do not divide evenly. */
+ * each kind of stage (stages.h), of each kind of replica. */
 #ifndef RLF_SEARCH_MEASURE_H
 #define RLF_SEARCH_MEASURE_H
 
@@ -57,6 +55,8 @@ typedef struct rlf_call_measure {
     uint32_t tokens[RLF_N_USES];      /* of a micro-batch, of the last layout */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
                                             it cannot be run so */
+    rlf_seconds terms[RLF_SEARCH_CALLS]; /* of those seconds, but for what cores
+                                            that are shared add */
 } rlf_call_measure;
 
 /* RLF_USER if the model cannot be read. rlf_measure_end in any case. What

@@ -104,6 +104,7 @@ add_node(rlf_call_measure *m, const rlf_opened *opened, const rlf_sizes *sizes,
          const rlf_node *node, const rlf_pool *pool, rlf_measured_pages *to)
 {
     rlf_call_cut cut = rlf_call_cut_of(opened, sizes, m->expected, node);
+    const rlf_call_stages stages = {.kinds = opened, .n_kinds = 1};
     const rlf_plays *p = play(m, opened, sizes, node, pool, 0);
     to->peak = fmax(to->peak, p->peak);
     if (p->peak <= (double)*pool->units)
@@ -111,7 +112,7 @@ add_node(rlf_call_measure *m, const rlf_opened *opened, const rlf_sizes *sizes,
     for (int k = 1; k < RLF_PAGE_PARTS; k++) {
         rlf_seconds seconds;
         cut.paged = &p->paged[k];
-        rlf_call_seconds(opened, sizes, m->expected, node, cut,
+        rlf_call_seconds(&stages, sizes, m->expected, node, cut,
                          m->pareto->options.speeds, &seconds, NULL);
         to->seconds[k] += rlf_pareto_share(m->pareto, node) * seconds.total;
     }

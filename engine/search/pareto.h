@@ -1,8 +1,8 @@
 /* A program on a cluster as a problem of the search: which calls it makes, and
  * for each the layouts on every mesh that no other beats.
  *
- * A layout's seconds are those of the pieces of its slowest stage for rows
- * as long as expected (calls.h); its bytes are those that a plan of it prints.
+ * A layout's seconds are those of the pieces of its stages for rows
+ * as long as expected (calls.h), of the slowest replica; its bytes are those that a plan of it prints.
  * Calls of one kind on one model are one call, since one row places them; those
  * in an `every N steps` count 1/N, for a step on average.
  * Edges, hooks and the controller take no time here: a simulation has them. */

@@ -15,7 +15,7 @@ enum { WHOLE = 4096, STEADY = 6 };
  * none, for which an end of 0 stands. */
 typedef struct operation {
     int place, own, other; /* own: the kind before; other: its neighbour's */
-    int kind;              /* chunk * RLF_PIPE_KINDS + kind: seconds */
+    int kind;              /* stage * RLF_PIPE_KINDS + kind: seconds */
     int send;              /* behind these: of the message that it waits for */
 } operation;
 
@@ -25,7 +25,7 @@ typedef struct table {
     operation *op;    /* 1..n, each behind all that it waits for */
     int n;
     double *end, *idle; /* by operation; by place: since when */
-    /* Seconds of an operation by chunk and kind, of a message by the stage
+    /* Seconds of an operation by stage and kind, of a message by the stage
      * before it, and a last one of 0: those asked for, and those before. */
     int width;
     double *cost, *asked;
@@ -79,8 +79,8 @@ put(table *t, const rlf_pipe_model *model, int *index, int place,
             send = back ? stage : next;
     }
     t->op[++t->n] =
-        (operation){place, own, other, op.chunk * RLF_PIPE_KINDS + (int)op.kind,
-                    t->of.chunks * RLF_PIPE_KINDS + send};
+        (operation){place, own, other, stage * RLF_PIPE_KINDS + (int)op.kind,
+                    (last + 1) * RLF_PIPE_KINDS + send};
     *index_of(index, micros, stage, op.micro, op.kind) = t->n;
     return true;
 }
@@ -100,7 +100,7 @@ make(table *t)
     RLF_ASSERT(status >= 0);
     for (int place = 0; place < pipe.places; place++)
         all += pipe.lists[place].count;
-    t->width = t->of.chunks * RLF_PIPE_KINDS + stages;
+    t->width = stages * RLF_PIPE_KINDS + stages;
     t->cost = RLF_NEW_ARRAY(t->arena, double, t->width);
     t->asked = RLF_NEW_ARRAY(t->arena, double, ANSWERS * t->width);
     t->op = RLF_NEW_ARRAY(t->arena, operation, all + 1);
@@ -184,10 +184,10 @@ time_all(rlf_pipelines *p, const rlf_pipeline *of, const rlf_pipe_cost *cost,
     table *t = table_of(p, of);
     size_t bytes = (size_t)t->width * sizeof *t->cost;
     double *c = t->cost;
-    for (int chunk = 0; chunk < of->chunks; chunk++) {
-        *c++ = cost[chunk].forward;
-        *c++ = cost[chunk].backward;
-        *c++ = cost[chunk].weights;
+    for (int s = 0; s < of->pp * of->chunks; s++) {
+        *c++ = cost[s].forward;
+        *c++ = cost[s].backward;
+        *c++ = cost[s].weights;
     }
     for (int s = 0; s < of->pp * of->chunks - 1; s++)
         *c++ = send ? send[s] : 0;

@@ -1,6 +1,5 @@
 /* Computes how long an update takes that goes through stages, by the table of
- * its schedule (engine/plan/pipe.h), where all stages take the same for a
- * chunk.
+ * its schedule (engine/plan/pipe.h).
  *
  * A search asks for the same few tables again and again, with the costs of a
  * layout, of its stages and of its words: a table is made once, in the order in
@@ -21,9 +20,10 @@ typedef struct rlf_pipelines rlf_pipelines;
 
 /* In `arena`, which frees it. */
 rlf_pipelines *rlf_pipelines_new(rlf_arena *arena);
-/* Seconds of a table where a stage of chunk k costs cost[k], and a message from
- * stage s to the next, or back, is on its way for send[s] (NULL: nothing is
- * sent), pp * chunks - 1 of them. As rlf_pipe_time says; of tables of many
+/* Seconds of a table where stage s costs cost[s], pp * chunks of them, a chunk
+ * of each place after the other, and a message from stage s to the next, or
+ * back, is on its way for send[s] (NULL: nothing is sent), one less. As
+ * rlf_pipe_time says; of tables of many
  * operations, for the micro-batches between the first and the last ones, as
  * long as so many take there. */
 double rlf_pipelines_time(rlf_pipelines *p, const rlf_pipeline *of,

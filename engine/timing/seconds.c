@@ -156,49 +156,15 @@ message_of(int rank)
     return (meeting){RLF_SECONDS_WAIT_INSIDE, RLF_LINE_MESSAGE, rank, 2};
 }
 
-/* May groups of n neighbours of the layout be some on one machine and some on
- * two? */
-static bool
-is_uneven(const rlf_cluster *c, const rlf_layout *layout, int n)
-{
-    for (int i = 0; i < layout->n_ranks;) {
-        int machine = rlf_cluster_machine(c, layout->ranks[i]);
-        rlf_range on =
-            rlf_cluster_on(c, machine, layout->ranks, layout->n_ranks);
-        int here = (int)(on.last - on.first);
-        if (here % n && n % here)
-            return true;
-        i = (int)on.last;
-    }
-    return false;
-}
-
-static rlf_link_speed
-ring_of(const rlf_cluster *c, const rlf_layout *layout, int rank, int axes,
-        int *group, int *n)
-{
-    *n = rlf_layout_group(layout, rank, axes, group);
-    int share = rlf_cluster_share(c, layout->ranks, layout->n_ranks, group, *n);
-    return rlf_cluster_ring(c, group, *n, share);
-}
-
 /* Of a set of axes, but for stages alone: a ring through the group. */
 static void
 find_ring(const rlf_cluster *c, int axes, rlf_rank_links *links)
 {
     const rlf_layout *layout = links->layout;
     int *group = rlf_calloc((size_t)layout->n_ranks, sizeof *group), n;
-    rlf_link_speed slow = ring_of(c, layout, links->rank, axes, group, &n);
-    bool all = links->slowest && axes == RLF_AXIS_TP && is_uneven(c, layout, n);
-    for (int i = 0; i < layout->n_ranks && all; i++) {
-        rlf_link_speed link =
-            rlf_layout_at(layout, i).tp == 0
-                ? ring_of(c, layout, layout->ranks[i], axes, group, &n)
-                : slow;
-        if (link.rate < slow.rate)
-            slow = link;
-    }
-    links->of[axes].link = slow;
+    n = rlf_layout_group(layout, links->rank, axes, group);
+    int share = rlf_cluster_share(c, layout->ranks, layout->n_ranks, group, n);
+    links->of[axes].link = rlf_cluster_ring(c, group, n, share);
     links->of[axes].ranks = n;
     free(group);
 }

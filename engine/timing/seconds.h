@@ -90,8 +90,6 @@ const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
 typedef struct rlf_rank_links {
     const rlf_layout *layout;
     int rank;
-    bool slowest; /* tensor-parallel groups: of all of the layout the one with
-                     the slowest link, for which the others wait */
     struct {
         int ranks; /* of the group; 0: not known yet */
         rlf_link_speed link;

@@ -316,7 +316,8 @@ measure_seconds(papers_family *f, const rlf_opened *o, const rlf_sizes *sizes,
     rlf_call_cut how = {.micros = trains ? cut->updates : cut->reads,
                         .seats = (int)ceil(rows / cut->waves)};
     rlf_seconds seconds;
-    rlf_call_seconds(o, sizes, expected, f->node[c], how,
+    const rlf_call_stages stages = {.kinds = o, .n_kinds = 1};
+    rlf_call_seconds(&stages, sizes, expected, f->node[c], how,
                      c == PAPERS_GENERATE ? &f->generate : &f->pass, &seconds,
                      NULL);
     if (c == PAPERS_GENERATE) {
@@ -351,7 +352,8 @@ measure_rank(papers_family *f, const rlf_opened *o, const papers_cut *cut,
     }
 }
 
-/* Stages between the second and the last but one are like those. */
+/* Stages between the second and the last but one are like those; the last
+ * replica has the most lanes. */
 static rlf_status
 measure(papers_family *f, const papers_cut *cut, asked what, papers_call *out,
         rlf_err *err)
@@ -367,8 +369,9 @@ measure(papers_family *f, const papers_cut *cut, asked what, papers_call *out,
             seen = probes[k] == probes[i];
         if (seen)
             continue;
-        status = rlf_outline_rank(f->outline, plan, probes[i] * cut->tp,
-                                  scratch, err, &opened);
+        int stage = (cut->dp - 1) * cut->pp + probes[i];
+        status = rlf_outline_rank(f->outline, plan, stage * cut->tp, scratch,
+                                  err, &opened);
         if (status >= 0)
             measure_rank(f, &opened, cut, what, scratch, out);
     }

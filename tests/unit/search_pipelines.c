@@ -30,10 +30,7 @@ time_table(const rlf_pipeline *of, const rlf_pipe_cost *cost,
     rlf_pipe_cost *stages = RLF_NEW_ARRAY(arena, rlf_pipe_cost, model->stages);
     const rlf_pipe_cost *const list[] = {stages};
     for (int k = 0; k < model->stages; k++) {
-        int chunk = 0;
-        for (int i = 0; i < k; i++)
-            chunk += model->path[i] == model->path[k];
-        stages[k] = cost[chunk];
+        stages[k] = cost[k];
         if (!model->split)
             stages[k].weights = 0;
         stages[k].send = k + 1 < model->stages && send ? send[k] : 0;
@@ -43,10 +40,10 @@ time_table(const rlf_pipeline *of, const rlf_pipe_cost *cost,
 }
 
 static void
-draw_costs(const rlf_random_key *key, uint64_t *at, rlf_pipe_cost cost[2],
+draw_costs(const rlf_random_key *key, uint64_t *at, rlf_pipe_cost *cost,
            double *send, int n)
 {
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k <= n; k++) {
         cost[k] = (rlf_pipe_cost){.forward = rlf_draw_uniform(key, (*at)++),
                                   .backward = rlf_draw_uniform(key, (*at)++)};
         cost[k].weights = rlf_draw_uniform(key, (*at)++);
@@ -73,7 +70,7 @@ main(void)
         of.micros = 1 + (int)rlf_draw_below(&key, at++, MOST_MICROS);
         if (of.chunks > 1 && !(i % 2)) /* as many as divide evenly */
             of.micros = of.pp * (1 + of.micros / of.pp);
-        rlf_pipe_cost cost[2];
+        rlf_pipe_cost cost[2 * MOST_PLACES];
         double send[2 * MOST_PLACES];
         draw_costs(&key, &at, cost, send, of.pp * of.chunks - 1);
         rlf_arena_reset(arena);

@@ -415,7 +415,7 @@ cost_stages(const fusing *u, const rlf_trial *one, const rlf_trial *two,
     const rlf_layout *l = &one->plan->place[node->id].layout;
     const rlf_expected_set *expected = rlf_workload_expect(
         &s->out->workload.workload, s->session->graph, &one->sizes, one->arena);
-    const rlf_opened *opened = &one->ranks[l->ranks[0]];
+    const rlf_opened *opened = &one->ranks[l->ranks[l->n_ranks - 1]];
     int set = set_of(s->session->graph, node);
     rlf_call_cut cut = rlf_call_cut_of(opened, &one->sizes, expected, node);
     double rows = ceil(one->sizes.set[set].samples / l->dp);

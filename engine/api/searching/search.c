@@ -12,8 +12,8 @@
 #include "engine/plan/rank_classes.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/pipe_memory.h"
-#include "engine/search/calls.h"
 #include "engine/search/fixed_rows.h"
+#include "engine/search/measure.h"
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
@@ -229,41 +229,24 @@ add_others(rlf_searching *s)
 
 /* ---- what its seconds are made of ---- */
 
-static void
-add_seconds(rlf_seconds *to, const rlf_seconds *s, double share)
-{
-    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        to->term[k] += share * s->term[k];
-    to->total += share * s->total;
-}
-
-/* All nodes of a call on one rank of the answer. */
+/* Of the choice for a call, as it was measured. */
 static rlf_status
-count_terms(const rlf_searching *s, int call, int rank, rlf_seconds *out,
-            rlf_err *err)
+find_terms_of(const rlf_searching *s, int call, rlf_err *err)
 {
-    const rlf_pareto *f = &s->out->pareto;
-    const rlf_graph *graph = s->session->graph;
+    rlf_session_found *f = s->out;
+    const rlf_pareto *pareto = &f->pareto;
+    const rlf_choice *at =
+        &pareto->problem.calls[call].choices[f->best->placing.choice[call]];
+    rlf_call_measure m;
     rlf_arena *scratch = rlf_arena_new();
-    rlf_opened opened;
-    rlf_status status = rlf_outline_rank(s->outline, s->out->best->plan, rank,
-                                         scratch, err, &opened);
-    *out = (rlf_seconds){0};
-    if (status >= 0) {
-        rlf_sizes sizes = rlf_opened_sizes(&opened, scratch);
-        const rlf_expected_set *expected =
-            rlf_workload_expect(f->options.workload, graph, &sizes, scratch);
-        for (size_t i = 0; i < graph->nodes.count; i++) {
-            const rlf_node *node = &graph->nodes.data[i];
-            rlf_seconds seconds;
-            if (rlf_pareto_call_of(f, node) != call)
-                continue;
-            rlf_call_seconds(&opened, &sizes, expected, node,
-                             rlf_call_cut_of(&opened, &sizes, expected, node),
-                             &s->speeds, &seconds, NULL);
-            add_seconds(out, &seconds, rlf_pareto_share(f, node));
-        }
-    }
+    rlf_status status =
+        rlf_measure_begin(&m, pareto, pareto->calls[call].model, scratch, err);
+    m.only = call;
+    if (status >= 0)
+        status = rlf_measure_layout(&m, at, err);
+    if (status >= 0)
+        f->terms[call] = m.terms[call];
+    rlf_measure_end(&m);
     rlf_arena_free(scratch);
     return status;
 }
@@ -272,23 +255,10 @@ static rlf_status
 find_terms(const rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
-    const rlf_graph *graph = s->session->graph;
     f->terms = RLF_NEW_ARRAY(s->session->arena, rlf_seconds,
                              f->pareto.problem.n_calls);
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        int c = rlf_pareto_call_of(&f->pareto, &graph->nodes.data[i]);
-        const rlf_layout *l = &f->best->plan->place[i].layout;
-        if (c < 0 || f->terms[c].total > 0)
-            continue;
-        rlf_seconds most = {0};
-        for (int stage = 0; stage < l->pp; stage++) {
-            rlf_seconds seconds;
-            RLF_TRY(count_terms(s, c, l->ranks[stage * l->tp], &seconds, err));
-            if (seconds.total > most.total)
-                most = seconds;
-        }
-        f->terms[c] = most;
-    }
+    for (int c = 0; c < f->pareto.problem.n_calls && f->best->is_known; c++)
+        RLF_TRY(find_terms_of(s, c, err));
     return RLF_OK;
 }
 

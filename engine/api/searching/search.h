@@ -101,8 +101,8 @@ typedef struct rlf_session_found {
     rlf_fused_point *fused; /* likewise */
     int n_fused;
     const rlf_search_candidate *best; /* the answer */
-    /* Per call of the problem: what the seconds of the answer's slowest stage
-     * are made of, by the estimate. */
+    /* Per call of the problem: what its seconds in the answer are made of, by
+     * the estimate; 0 where it is none of the placements that are searched. */
     rlf_seconds *terms;
     bool stopped; /* by `stop`: nothing repeats it */
 } rlf_session_found;
