@@ -93,8 +93,94 @@ add_move(rlf_estimator *e, int i)
     }
 }
 
+/* Has a copy of a model all that another layout needs of it, on its ranks and
+ * in the same parts? Cut into fewer parts on the ranks `first`, where the model
+ * is trained, it is regrouped (engine/plan/weight_copies.h), and has not. */
+static bool
+covers(const rlf_choice *whole, const rlf_choice *part, const rlf_choice *first)
+{
+    int size = whole->tp * whole->pp, from = part->first - whole->first;
+    bool regrouped = size > 1 && whole->copy != first->copy &&
+                     whole->first == first->first &&
+                     whole->count == first->count &&
+                     first->tp % whole->tp == 0 && first->pp % whole->pp == 0;
+    return !regrouped && whole->tp == part->tp && whole->pp == part->pp &&
+           from >= 0 && from + part->count <= whole->count && from % size == 0;
+}
+
+/* The call of the model of call k whose copy a sum at `at` reads, as it has all
+ * that is needed there; -1: none has, and the sum has one of its own. */
+static int
+lending_call(const rlf_estimator *e, int k, const rlf_choice *at)
+{
+    const rlf_problem *p = e->problem;
+    for (int i = 0; i < p->n_calls; i++)
+        if (i != k && p->calls[i].model == p->calls[k].model &&
+            p->calls[i].kind != RLF_STAGE_UPDATE &&
+            covers(e->at[i], at, e->at[k]))
+            return i;
+    return -1;
+}
+
+/* When a call reads weights that call k makes, counted from there on: behind it
+ * in its step, or in a later one. */
+static int
+turn_of(const rlf_problem *p, int k, int i)
+{
+    bool later = p->calls[i].ahead || i < k;
+    return later ? p->n_calls + (p->calls[i].ahead ? 0 : 1 + i) : i;
+}
+
+/* The call that is the first to read the weights of call k from the copy of
+ * call h. */
+static int
+first_reader(const rlf_estimator *e, int k, int h)
+{
+    const rlf_problem *p = e->problem;
+    int first = h;
+    for (int i = 0; i < p->n_calls; i++)
+        if (p->calls[i].model == p->calls[k].model &&
+            p->calls[i].kind != RLF_STAGE_UPDATE &&
+            covers(e->at[h], e->at[i], e->at[k]) &&
+            turn_of(p, k, i) < turn_of(p, k, first))
+            first = i;
+    return first;
+}
+
+/* Seconds in which the weights of call k go to where the sum is made; `with`:
+ * calls whose ranks wait, as bits. A copy that calls read is shared: who comes
+ * first, in a step or the next, brings it what is new. */
+static double
+lend(rlf_estimator *e, const rlf_model_sum *sum, int k, uint64_t *with)
+{
+    const rlf_problem *p = e->problem;
+    rlf_problem_move move = {
+        .source = k, .from = e->at[k], .to = e->at[sum->at], .at_once = true};
+    int h = lending_call(e, k, move.to), r = h < 0 ? -1 : first_reader(e, k, h);
+    if (r >= 0) {
+        int after = sum->after + (sum->after < k ? p->n_calls + 1 : 0);
+        if (turn_of(p, k, r) <= after)
+            return 0;
+        move.to = e->at[h];
+        move.at_once = p->calls[h].source >= 0 && waits(e, h);
+        e->seconds[MOST + r] *= 1 - sum->share;
+    }
+    double seconds = move_seconds(e, &move);
+    if (seconds > 0)
+        *with |= e->meets[k] | (h < 0 ? 0 : e->meets[h]);
+    return seconds;
+}
+
+/* A model that nobody changes goes nowhere. */
+static bool
+is_changed(const rlf_problem_call *call)
+{
+    return call->kind == RLF_STAGE_UPDATE || call->source >= 0;
+}
+
 /* Terms of other models go to where the sum is made, one after another. As long
- * as it is not known where that is it takes no time. */
+ * as a placement is not known they may share what calls read, which are then
+ * brought nothing more. */
 static void
 look_at_sum(rlf_estimator *e, int j)
 {
@@ -103,13 +189,15 @@ look_at_sum(rlf_estimator *e, int j)
     const rlf_choice *at = e->at[sum->at];
     uint64_t with = e->meets[sum->at];
     double seconds = at ? at->model_sum : 0;
-    for (uint64_t of = at && p->move ? sum->lent : 0; of; of &= of - 1) {
+    for (uint64_t of = p->move ? sum->lent : 0; of; of &= of - 1) {
         int k = __builtin_ctzll(of);
-        const rlf_problem_move move = {
-            .source = k, .from = e->at[k], .to = at, .at_once = true};
-        double one = e->at[k] ? move_seconds(e, &move) : 0;
-        seconds += one;
-        with |= one > 0 ? e->meets[k] : 0;
+        if (!is_changed(&p->calls[k]))
+            continue;
+        if (e->known)
+            seconds += lend(e, sum, k, &with);
+        for (int i = 0; i < p->n_calls && !e->known; i++)
+            if (p->calls[i].model == p->calls[k].model)
+                e->seconds[MOST + i] *= 1 - sum->share;
     }
     e->sum_seconds[j] = sum->share * seconds;
     e->sum_meets[j] = with;

@@ -155,6 +155,10 @@ make_sum(made *m, uint32_t number)
 {
     chance c = {.key = {.seed = 15, .site = number}};
     int n = m->problem.n_calls, at = below(&c, n), other = below(&c, n);
+    for (int i = 0; i < n; i++) /* as in a program: where it is trained */
+        if (m->calls[i].model == m->calls[other].model &&
+            m->calls[i].kind == RLF_STAGE_UPDATE)
+            other = i;
     if (number % 3 != 1 || m->calls[at].model == m->calls[other].model)
         return;
     m->sum = (rlf_model_sum){.model = m->calls[at].model,
@@ -358,6 +362,70 @@ cut_alike(const rlf_choice *a, const rlf_choice *b)
            a->pp == b->pp;
 }
 
+/* Do the ranks of `part` have the same parts of the model from `whole`, in the
+ * same groups? Not where `whole` is cut into fewer parts on the ranks that
+ * train it: then its parts are made of those. */
+static bool
+has_all(const rlf_choice *whole, const rlf_choice *part,
+        const rlf_choice *trained)
+{
+    int group = whole->tp * whole->pp;
+    bool same_ranks =
+        whole->first == trained->first && whole->count == trained->count;
+    if (same_ranks && !cut_alike(whole, trained) && group > 1 &&
+        trained->tp % whole->tp == 0 && trained->pp % whole->pp == 0)
+        return false;
+    if (whole->tp != part->tp || whole->pp != part->pp)
+        return false;
+    for (int g = part->first; g < part->first + part->count; g += group) {
+        bool is_group = false;
+        for (int w = whole->first; w < whole->first + whole->count; w += group)
+            is_group |= w == g;
+        if (!is_group)
+            return false;
+    }
+    return true;
+}
+
+/* The calls of the sum's other model whose copy has what the sum needs, and the
+ * first of them since the model was trained; -1: the sum has a copy of its own.
+ */
+static int
+shared_copy(const made *m, const int *choice, int *first)
+{
+    int other = __builtin_ctz(m->sum.lent), n = m->problem.n_calls, copy = -1;
+    const rlf_choice *at = &m->calls[m->sum.at].choices[choice[m->sum.at]];
+    const rlf_choice *from = &m->calls[other].choices[choice[other]];
+    *first = -1;
+    for (int i = 0; i < n && copy < 0; i++)
+        if (m->calls[i].model == m->calls[other].model && i != other &&
+            has_all(&m->calls[i].choices[choice[i]], at, from))
+            copy = i;
+    for (int back = 0; back < 3 * n && copy >= 0 && *first < 0; back++) {
+        /* what is left of a step, what is ahead in the next, the rest of it */
+        int i = back % n, part = back / n;
+        bool now = part == 0   ? i > other && !m->calls[i].ahead
+                   : part == 1 ? m->calls[i].ahead > 0
+                               : i < other && !m->calls[i].ahead;
+        if (now && m->calls[i].model == m->calls[other].model &&
+            has_all(&m->calls[copy].choices[choice[copy]],
+                    &m->calls[i].choices[choice[i]], from))
+            *first = i;
+    }
+    return copy;
+}
+
+/* Is the shared copy as new as the model when the sum reads it? */
+static bool
+is_read_before(const made *m, int first)
+{
+    int other = __builtin_ctz(m->sum.lent), after = m->sum.after;
+    bool ahead = m->calls[first].ahead > 0;
+    bool same_step = !ahead && first > other;
+    return after >= other ? same_step && first <= after
+                          : same_step || ahead || first <= after;
+}
+
 /* The sum, of which `end` are the ends of the step's calls: when it is over. */
 static double
 simulate_sum(const made *m, const int *choice, const double *end, double begin,
@@ -366,19 +434,24 @@ simulate_sum(const made *m, const int *choice, const double *end, double begin,
     int other = __builtin_ctz(m->sum.lent);
     const rlf_choice *at = &m->calls[m->sum.at].choices[choice[m->sum.at]];
     const rlf_choice *from = &m->calls[other].choices[choice[other]];
-    bool moved = !cut_alike(at, from);
+    int first, copy = shared_copy(m, choice, &first);
+    const rlf_choice *to =
+        copy < 0 ? at : &m->calls[copy].choices[choice[copy]];
+    bool moved = !cut_alike(to, from) &&
+                 m->calls[other].kind == RLF_STAGE_UPDATE &&
+                 (copy < 0 || !is_read_before(m, first));
     double start = begin, seconds = at->model_sum;
     if (moved)
-        seconds += move_model(m, m->calls[other].model, from, at);
+        seconds += move_model(m, m->calls[other].model, from, to);
     for (int k = 0; k < m->problem.n_calls; k++)
         if (m->sum.needs >> k & 1)
             start = fmax(start, end[k]);
     for (int r = 0; r < m->problem.devices; r++)
-        if (lies_on(at, r) || (moved && lies_on(from, r)))
+        if (lies_on(at, r) || (moved && (lies_on(from, r) || lies_on(to, r))))
             start = fmax(start, free_at[r]);
     start += m->sum.share * seconds;
     for (int r = 0; r < m->problem.devices; r++)
-        if (lies_on(at, r) || (moved && lies_on(from, r)))
+        if (lies_on(at, r) || (moved && (lies_on(from, r) || lies_on(to, r))))
             ranks[r].rest = free_at[r] = others[r] = start;
     return start;
 }
@@ -448,8 +521,16 @@ simulate(const made *m, const int *choice)
             }
             bool follows =
                 gradual && calls[i].follows && part_beside(at, first) > 0;
-            if (moved) {
-                double seconds = move_model(m, calls[i].model, from, at);
+            double share = 1; /* of steps that bring it its weights */
+            int reader = -1;
+            if (m->problem.n_model_sums &&
+                shared_copy(m, choice, &reader) >= 0 && reader == i &&
+                calls[__builtin_ctz(m->sum.lent)].kind == RLF_STAGE_UPDATE &&
+                !is_read_before(m, reader))
+                share = 1 - m->sum.share;
+            if (moved && share > 0) {
+                double seconds =
+                    share * move_model(m, calls[i].model, from, at);
                 bool stops = false; /* samplers, between two turns */
                 for (int k = 0; k < calls[i].n_needs; k++) {
                     int need = calls[i].needs[k];

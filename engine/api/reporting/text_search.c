@@ -416,22 +416,40 @@ row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
     return words;
 }
 
-/* Writes the terms that are a twentieth of a call's seconds at least. */
 static void
-put_terms(const rlf_seconds *terms, rlf_buf *out)
+put_term(const char *word, double seconds, int *n, rlf_buf *out)
 {
-    double sum = 0;
-    const char *before = "#     terms: ";
-    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        sum += terms->term[k];
-    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
-        if (terms->term[k] > 0 && terms->term[k] >= 0.05 * sum) {
-            rlf_buf_printf(out, "%s%s %.4g s", before,
-                           rlf_seconds_word((rlf_seconds_term)k),
-                           terms->term[k]);
-            before = "; ";
-        }
-    rlf_buf_puts(out, sum > 0 ? "\n" : "#     terms: none\n");
+    rlf_buf_printf(out, "%s%s %.4g s", (*n)++ ? "; " : "#     terms: ", word,
+                   seconds);
+}
+
+/* Writes what the seconds of a choice are made of: terms that are a twentieth
+ * of them at least, all others together, and what they are longer for in this
+ * placement. They add up to `seconds`. */
+static void
+put_terms(const rlf_seconds *terms, const rlf_choice *at, double seconds,
+          rlf_buf *out)
+{
+    double small = 1e-3 * seconds, rest = 0, sum = 0;
+    int n = 0;
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++) {
+        double one = terms->term[k];
+        sum += one;
+        if (one >= 0.05 * seconds)
+            put_term(rlf_seconds_word((rlf_seconds_term)k), one, &n, out);
+        else
+            rest += one;
+    }
+    if (rest > small)
+        put_term("other", rest, &n, out);
+    if (at->seconds - sum > small)
+        put_term("waiting for cores", at->seconds - sum, &n, out);
+    if (seconds - at->seconds > small)
+        put_term(!at->gathers ? "waiting for pages"
+                 : !at->pages ? "samples on fewer replicas"
+                              : "waiting for pages, samples on fewer replicas",
+                 seconds - at->seconds, &n, out);
+    rlf_buf_puts(out, n ? "\n" : "#     terms: none\n");
 }
 
 /* The best other choice for a call while all else stays. */
@@ -512,13 +530,7 @@ put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
         rlf_buf_printf(out, "# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n",
                        p->calls[i].name, ranks_of(c, arena), c->tp, c->pp,
                        c->dp, seconds, rlf_estimate_move(e, at.choice, i));
-        put_terms(&f->terms[i], out);
-        if (seconds > c->seconds)
-            rlf_buf_printf(
-                out,
-                "#     pages: with room for all keys and values it takes "
-                "%.4g s, as these terms\n",
-                c->seconds);
+        put_terms(&f->terms[i], c, seconds, out);
         int next = find_next(e, p, i, &at);
         c = &p->calls[i].choices[next < 0 ? 0 : next];
         if (next < 0)
