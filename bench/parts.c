@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,10 +282,32 @@ typedef struct options {
     int n_settings;
 } options;
 
-/* The step that is shown, and what the trace says of it. */
+/* The step that is shown, what the trace says of it, and the run's start. */
 typedef struct window {
     uint64_t from, to, mark;
+    double open[3], first[3], step[3]; /* see now_all() */
 } window;
+
+/* Seconds so far: wall, user, system. */
+static void
+now_all(double out[3])
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    out[0] = 1e-9 * (double)rlf_clock_now();
+    out[1] = (double)use.ru_utime.tv_sec + 1e-6 * (double)use.ru_utime.tv_usec;
+    out[2] = (double)use.ru_stime.tv_sec + 1e-6 * (double)use.ru_stime.tv_usec;
+}
+
+/* What has gone by since `from`. */
+static void
+since(const double from[3], double out[3])
+{
+    double to[3];
+    now_all(to);
+    for (int i = 0; i < 3; i++)
+        out[i] = to[i] - from[i];
+}
 
 static rlf_session *
 open_run(const char *kind, const shape *of, const options *o)
@@ -318,10 +341,18 @@ take_steps(rlf_session *s, int steps)
 {
     window best = {0};
     rlf_trace_lane *lane = NULL;
+    double at[3], took[3];
+    now_all(at);
+    must(rlf_session_ready(s) == RLF_RESULT_OK, "a run", s);
+    since(at, best.open);
     for (int i = 0; i <= steps; i++) {
+        now_all(at);
         uint64_t from = rlf_clock_now();
         must(rlf_session_step(s) == RLF_RESULT_OK, "a step", s);
         uint64_t to = rlf_clock_now();
+        since(at, took);
+        if (i == 0)
+            memcpy(best.first, took, sizeof took);
         if (!lane) {
             lane = rlf_trace_add(s->trace, 0, "mark");
             best.mark = to;
@@ -330,6 +361,7 @@ take_steps(rlf_session *s, int steps)
         if (i > 0 && (!best.to || to - from < best.to - best.from)) {
             best.from = from;
             best.to = to;
+            memcpy(best.step, took, sizeof took);
         }
     }
     rlf_session_close(s);
@@ -533,6 +565,11 @@ show(const char *kind, const shape *of, const options *o)
                peaks.bytes[i] * 1e-6);
     puts("\n");
     put_parts(parts, 1e-9 * (double)(w.to - w.from));
+    printf(
+        "\nopening %.2f s (user %.2f, system %.2f), the first step longer by "
+        "%.2f s (%.2f, %.2f)\n",
+        w.open[0], w.open[1], w.open[2], w.first[0] - w.step[0],
+        w.first[1] - w.step[1], w.first[2] - w.step[2]);
     fflush(stdout);
 }
 

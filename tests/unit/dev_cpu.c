@@ -6,6 +6,7 @@
 #include "tests/put.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,10 +123,43 @@ test_device(void)
     rlf_device_free(device);
 }
 
+/* A large block is touched by all threads of the team. */
+static void
+test_large(void)
+{
+    enum { BYTES = (32 << 20) + 12345 };
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    rlf_cpu_options options = {.n_threads = 4};
+    void *block;
+    if (rlf_device_cpu_new(&options, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0 ||
+        rlf_device_alloc(device, BYTES, &block, &err) < 0)
+        bail("%s", err.sentence);
+    struct rusage before, mine, all_before, all;
+    getrusage(RUSAGE_THREAD, &before);
+    getrusage(RUSAGE_SELF, &all_before);
+    is_int(rlf_queue_set(queue, block, 9, BYTES, &err), RLF_OK, "set");
+    getrusage(RUSAGE_THREAD, &mine);
+    getrusage(RUSAGE_SELF, &all);
+    long pages = all.ru_minflt - all_before.ru_minflt;
+    long own = mine.ru_minflt - before.ru_minflt;
+    ok(pages >= 16 && own <= pages / 2,
+       "the caller touches at most half of the pages");
+    note("%ld of %ld", own, pages);
+    const char *p = block;
+    ok(p[0] == 9 && memcmp(p, p + 1, BYTES - 1) == 0, "... and all are set");
+    rlf_device_release(device, block, BYTES);
+    rlf_queue_free(queue);
+    rlf_device_free(device);
+}
+
 int
 main(void)
 {
     test_cores();
     test_device();
+    test_large();
     return done();
 }
