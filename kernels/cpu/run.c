@@ -63,3 +63,18 @@ rlf_cpu_share(rlf_queue *queue, int64_t n, int64_t grain, double work,
     }
     rlf_team_run_some(q->team, (int)threads, share_run, &s);
 }
+
+int64_t
+rlf_cpu_blocks(int64_t blocks, int64_t most, int64_t groups, int threads)
+{
+    int64_t step = threads; /* over what it has in common with groups */
+    for (int64_t rest = groups, next; rest; rest = next) {
+        next = step % rest;
+        step = rest;
+    }
+    step = threads / step;
+    if (blocks * groups >= 16 * (int64_t)threads)
+        return blocks < most ? blocks : most;
+    int64_t even = (blocks + step - 1) / step * step;
+    return even <= most ? even : blocks < most ? blocks : most;
+}

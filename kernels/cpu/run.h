@@ -14,4 +14,10 @@ typedef void rlf_cpu_fn(void *ctx, int64_t first, int64_t last, char *scratch);
 void rlf_cpu_share(rlf_queue *queue, int64_t n, int64_t grain, double work,
                    rlf_cpu_fn *fn, void *ctx);
 
+/* Into how many row blocks, `blocks` or some more, rows are cut that go in
+ * `groups` column groups: so that all threads have as many of the pieces,
+ * unless these are many anyway; at most `most`. */
+int64_t rlf_cpu_blocks(int64_t blocks, int64_t most, int64_t groups,
+                       int threads);
+
 #endif

@@ -1,5 +1,6 @@
 /* The table itself: complete, described, and what wrong calls are told. */
 #include "engine/base/vec.h"
+#include "kernels/cpu/run.h"
 #include "kernels/cuda/algorithms.h"
 #include "kernels/kernels.h"
 #include "tests/tap.h"
@@ -137,6 +138,28 @@ static const char *const ops[RLF_N_OPS][4] = {
 #undef OP
 };
 
+/* Blocks of rows, of as many for each thread: 9 blocks of 2048 rows on two
+ * threads were 1170 rows for one of them. */
+static void
+test_blocks(void)
+{
+    is_int(rlf_cpu_blocks(9, 228, 1, 2), 10, "as many for both threads");
+    is_int(rlf_cpu_blocks(9, 228, 2, 2), 9, "two groups are enough for that");
+    is_int(rlf_cpu_blocks(5, 228, 6, 4), 6, "six groups on four threads");
+    is_int(rlf_cpu_blocks(9, 9, 1, 2), 9, "no more than there are tiles");
+    is_int(rlf_cpu_blocks(33, 900, 1, 2), 33, "many are even anyway");
+    is_int(rlf_cpu_blocks(3, 200, 1, 1), 3, "one thread");
+    bool even = true;
+    for (int threads = 1; threads <= 16; threads++)
+        for (int64_t groups = 1; groups <= 20; groups++)
+            for (int64_t blocks = 1; blocks <= 20; blocks++) {
+                int64_t n = rlf_cpu_blocks(blocks, 1000, groups, threads);
+                even &= n >= blocks && (n * groups % threads == 0 ||
+                                        n * groups >= 16 * threads);
+            }
+    ok(even, "any number of blocks and groups");
+}
+
 int
 main(void)
 {
@@ -155,6 +178,7 @@ main(void)
     ok(rlf_kernels_cpu_isa(rlf_kernels_cpu()->isa) == rlf_kernels_cpu(),
        "the chosen instance is one of them");
     test_algorithms();
+    test_blocks();
     test_calls();
     return done();
 }
