@@ -375,7 +375,7 @@ open_log(rlf_session *s, rlf_err *err)
         s->log.sink = log_to_file;
         RLF_TRY(rlf_log_set(&s->log, "info", err));
     }
-    return rlf_log_from_env(&s->log, err);
+    return s->options.dry ? RLF_OK : rlf_log_from_env(&s->log, err);
 }
 
 /* Returns the steps of a run if nobody gives them: an epoch of what the flow

@@ -27,8 +27,15 @@ const rlf_option_row rlf_option_rows[RLF_OPTIONS] = {
      most, on,       doc},
 #include "engine/base/option.def"
 #undef OPTION
-#undef ON
 };
+
+const rlf_variable_row rlf_variable_rows[] = {
+#define VARIABLE(name, commands, doc) {name, commands, doc},
+#include "engine/base/option.def"
+#undef VARIABLE
+    {0},
+};
+#undef ON
 
 _Static_assert(RLF_COMMANDS <= 32,
                "rlf_option_row.commands has a bit for each");
@@ -37,6 +44,33 @@ bool
 rlf_command_takes(rlf_command command, rlf_option option)
 {
     return rlf_option_rows[option].commands >> command & 1;
+}
+
+/* Options that commands take without their variables. */
+static const struct {
+    rlf_command command;
+    rlf_option option;
+} apart[] = {
+#define APART(command, option) {RLF_COMMAND_##command, RLF_OPTION_##option},
+#include "engine/base/option.def"
+#undef APART
+};
+
+const char *
+rlf_command_variable(rlf_command command, rlf_option option)
+{
+    for (size_t i = 0; i < RLF_COUNT(apart); i++)
+        if (apart[i].command == command && apart[i].option == option)
+            return "";
+    return rlf_command_takes(command, option)
+               ? rlf_option_rows[option].environment
+               : "";
+}
+
+bool
+rlf_command_reads(rlf_command command, const rlf_variable_row *variable)
+{
+    return variable->commands >> command & 1;
 }
 
 /* The option called `word`, without dashes, or RLF_OPTIONS. */
@@ -249,32 +283,41 @@ is_off(const rlf_option_row *row, const char *text)
     return row->type == RLF_OPTION_IS_FLAG && strcmp(text, "0") == 0;
 }
 
-/* Variables that preset no option and have a form. */
+/* Variables that preset no option and have a form, of those that the command
+ * reads. */
 static rlf_status
-check_variables(rlf_err *err)
+check_variables(rlf_command command, rlf_err *err)
 {
-    rlf_log log = {0};
-    int64_t bytes;
-    RLF_TRY(rlf_log_from_env(&log, err));
-    return rlf_variable_number("RLFLOW_DATA_MEMORY", 0, err, &bytes);
+    for (const rlf_variable_row *v = rlf_variable_rows; v->name; v++) {
+        rlf_log log = {0};
+        int64_t bytes;
+        if (!rlf_command_reads(command, v))
+            continue;
+        if (strcmp(v->name, "RLFLOW_LOG") == 0)
+            RLF_TRY(rlf_log_from_env(&log, err));
+        else if (strcmp(v->name, "RLFLOW_DATA_MEMORY") == 0)
+            RLF_TRY(rlf_variable_number(v->name, 0, err, &bytes));
+    }
+    return RLF_OK;
 }
 
 /* Presets and environment of all options that the command takes. */
 static rlf_status
 preset(rlf_command_line *line, rlf_err *err)
 {
-    if (rlf_command_takes(line->command, RLF_OPTION_DIAG)) /* help does not */
-        RLF_TRY(check_variables(err));
+    RLF_TRY(check_variables(line->command, err));
     for (int i = 0; i < RLF_OPTIONS; i++) {
         const rlf_option_row *row = &rlf_option_rows[i];
         if (!rlf_command_takes(line->command, (rlf_option)i))
             continue;
-        const char *text = *row->environment ? getenv(row->environment) : NULL;
+        const char *variable =
+            rlf_command_variable(line->command, (rlf_option)i);
+        const char *text = *variable ? getenv(variable) : NULL;
         if (text && *text) {
-            RLF_TRY(rlf_option_read((rlf_option)i, text, row->environment, err,
+            RLF_TRY(rlf_option_read((rlf_option)i, text, variable, err,
                                     &line->options[i]));
             line->options[i].given = !is_off(row, text);
-            line->options[i].variable = row->environment;
+            line->options[i].variable = variable;
         } else if (*row->preset)
             RLF_TRY(rlf_option_read((rlf_option)i, row->preset, row->word, err,
                                     &line->options[i]));
@@ -556,15 +599,10 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
 static bool
 is_read(const char *name)
 {
-    static const char *const others[] = {
-#define VARIABLE(name) name,
-#include "engine/base/option.def"
-#undef VARIABLE
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t n = strlen(others[i]);
-        if (others[i][n - 1] == '_' ? strncmp(name, others[i], n) == 0
-                                    : strcmp(name, others[i]) == 0)
+    for (const rlf_variable_row *v = rlf_variable_rows; v->name; v++) {
+        size_t n = strlen(v->name);
+        if (v->name[n - 1] == '_' ? strncmp(name, v->name, n) == 0
+                                  : strcmp(name, v->name) == 0)
             return true;
     }
     for (int i = 0; i < RLF_OPTIONS; i++)

@@ -76,10 +76,26 @@ put_option(rlf_buf *out, rlf_option option, rlf_command command)
     rlf_option_doc(option, command, &doc);
     if (*row->preset)
         rlf_buf_printf(&doc, " (%s)", row->preset);
-    if (*row->environment)
-        rlf_buf_printf(&doc, " [%s]", row->environment);
+    const char *variable = rlf_command_variable(command, option);
+    if (*variable)
+        rlf_buf_printf(&doc, " [%s]", variable);
     put_wrapped(out, INDENT, doc.p);
     rlf_buf_free(&doc);
+}
+
+/* The variables that the command reads besides. */
+static void
+put_variables(rlf_buf *out, rlf_command command)
+{
+    bool any = false;
+    for (const rlf_variable_row *v = rlf_variable_rows; v->name; v++) {
+        if (!rlf_command_reads(command, v))
+            continue;
+        rlf_buf_printf(out, "%s  %-*s", any ? "" : "\nIn the environment:\n",
+                       INDENT - 2, v->name);
+        put_wrapped(out, INDENT, v->doc);
+        any = true;
+    }
 }
 
 void
@@ -97,6 +113,7 @@ rlf_command_help(rlf_command command, rlf_buf *out)
     for (int i = 0; i < RLF_OPTIONS; i++)
         if (rlf_command_takes(command, (rlf_option)i))
             put_option(out, (rlf_option)i, command);
+    put_variables(out, command);
 }
 
 void

@@ -111,7 +111,7 @@ evaluate(evaluation *e, const evaluated *at, const char *model, bool *told)
     const rlf_option_value *samples = &e->line->options[RLF_OPTION_SAMPLES];
     rlf_result result = RLF_RESULT_OK;
     *told = false;
-    if (samples->given && !samples->variable) /* which is for runs */
+    if (samples->given)
         result = rlf_session_set(at->s, "--n", samples->text);
     if (result == RLF_RESULT_OK)
         result = rlf_session_evaluate(at->s, model);
@@ -336,14 +336,13 @@ say_stopped(const evaluation *e)
                   score ? score->all : 0);
 }
 
-/* --samples has the range of --n, and is not 0; the environment's is for runs.
- */
+/* --samples has the range of --n, and is not 0. */
 static bool
 check_samples(const rlf_option_value *samples)
 {
     rlf_option_value ignored;
     rlf_err err = RLF_ERR_NONE;
-    if (!samples->given || samples->variable)
+    if (!samples->given)
         return true;
     if (samples->number < 1) {
         rlf_fail(&err, RLF_USAGE, "--samples 0 leaves nothing to evaluate");

@@ -22,7 +22,6 @@ is_over(void *arg, const rlf_progress *progress)
     return signalled;
 }
 
-/* A variable that other commands have is not meant, but for the seed. */
 static rlf_result
 take_options(rlf_schedule *s, const rlf_command_line *line)
 {
@@ -30,9 +29,7 @@ take_options(rlf_schedule *s, const rlf_command_line *line)
     for (int i = 0; i < RLF_OPTIONS && result == RLF_RESULT_OK; i++) {
         const rlf_option_value *v = &line->options[i];
         char name[RLF_CMD_NAME];
-        bool meant =
-            !v->variable || rlf_option_rows[i].type == RLF_OPTION_IS_INT;
-        if (v->text && i != RLF_OPTION_CURVE && (meant || i == RLF_OPTION_DIAG))
+        if (v->text && i != RLF_OPTION_CURVE)
             result =
                 rlf_schedule_set(s, rlf_cmd_spelled(line, i, name), v->text);
     }

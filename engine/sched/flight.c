@@ -36,7 +36,8 @@ rlf_status
 rlf_flight_open(const char *directory, int rank, rlf_err *err, rlf_flight **out)
 {
     char *path = path_of(directory, rank);
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd =
+        open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         rlf_fail_errno(err, "cannot make %s", path);
         free(path);

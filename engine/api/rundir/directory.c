@@ -124,6 +124,66 @@ rlf_directory_replaces(size_t i)
 }
 
 rlf_status
+rlf_directory_in_way(const char *path, rlf_err *err)
+{
+    rlf_fail(
+        err, RLF_ENV,
+        "%s has the name of what a run keeps there, and no run has left it",
+        path);
+    rlf_err_hint(err, "move it away, or give another directory with --out");
+    return RLF_ENV;
+}
+
+/* Is that a file that no lines of a journal begin? */
+static bool
+is_no_journal(const char *path)
+{
+    char first = '{';
+    rlf_infile *file;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (rlf_infile_open(path, &ignored, &file) < 0)
+        return false;
+    bool read = !rlf_infile_size(file) ||
+                rlf_infile_read(file, 0, &first, 1, &ignored) >= 0;
+    rlf_infile_close(file);
+    return read && first != '{';
+}
+
+rlf_status
+rlf_directory_kinds(const rlf_session *s, rlf_err *err)
+{
+    for (size_t i = 0; i < RLF_COUNT(parts); i++) {
+        bool there;
+        const char *path =
+            rlf_path_join(s->arena, s->options.directory, parts[i].name);
+        RLF_TRY(rlf_path_own(path, err));
+        if (parts[i].is_directory)
+            RLF_TRY(rlf_dir_own(path, err, &there));
+        else
+            RLF_TRY(rlf_file_own(path, false, err, &there));
+        if (there && parts[i].appended && is_no_journal(path))
+            return rlf_directory_in_way(path, err);
+    }
+    return RLF_OK;
+}
+
+/* Where checkpoints are written, and removed. */
+static rlf_status
+look_at_work(const rlf_session *s, rlf_err *err)
+{
+    static const char *const folders[] = {"checkpoints/writing",
+                                          "checkpoints/removing"};
+    for (size_t i = 0; i < RLF_COUNT(folders); i++) {
+        bool there;
+        const char *path =
+            rlf_path_join(s->arena, s->options.directory, folders[i]);
+        RLF_TRY(rlf_path_own(path, err));
+        RLF_TRY(rlf_dir_own(path, err, &there));
+    }
+    return RLF_OK;
+}
+
+rlf_status
 rlf_directory_look(const rlf_session *s, rlf_err *err)
 {
     for (size_t i = 0; i < RLF_COUNT(parts); i++) {
@@ -140,7 +200,7 @@ rlf_directory_look(const rlf_session *s, rlf_err *err)
         if (there)
             RLF_TRY(rlf_dir_check_links(path, !parts[i].of_steps, err));
     }
-    return RLF_OK;
+    return look_at_work(s, err);
 }
 
 rlf_status

@@ -485,10 +485,10 @@ check_directory(rlf_session *s, rlf_inputs *inputs, rlf_arena *arena,
         return RLF_OK;
     for (size_t i = 0; (name = rlf_directory_replaces(i)); i++) {
         const char *path = rlf_path_join(arena, directory, name);
-        const rlf_output output = {.option = "--out", .path = path};
-        const guard g = look(&output, inputs, arena, err);
-        if (g.there)
-            return refuse(&g, "a file that no run has left there", NULL);
+        bool there;
+        RLF_TRY(rlf_file_find(path, err, &there));
+        if (there)
+            return rlf_directory_in_way(path, err);
     }
     return RLF_OK;
 }

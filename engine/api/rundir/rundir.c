@@ -77,15 +77,10 @@ check_flight(const rlf_session *session, const char *path, const char *name,
     int ranks = session->options.ranks, others = rlf_comm_launcher_size();
     long rank = strtol(name + strlen("flight-"), NULL, 10);
     *ours =
-        stat(path, &st) != 0 || !S_ISREG(st.st_mode) || rlf_flight_is(path);
-    if (*ours || rank >= (ranks > others ? ranks : others))
-        return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "%s has the name of a record that a run keeps there, and is none",
-             path);
-    rlf_err_hint(err, "a run replaces such files: move it away, or give "
-                      "another directory with --out");
-    return RLF_USER;
+        lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && rlf_flight_is(path));
+    return *ours || rank >= (ranks > others ? ranks : others)
+               ? RLF_OK
+               : rlf_directory_in_way(path, err);
 }
 
 /* The flight records, which go unless they are to stay. */
@@ -207,6 +202,8 @@ claim(rlf_session *session, rlf_err *err)
         return status;
     }
     bool holds;
+    if (status >= 0 && !session->options.resume && !session->options.dry)
+        RLF_TRY(rlf_directory_kinds(session, err));
     RLF_TRY(rlf_directory_holds_run(session, dir, err, &holds));
     bool taken = holds && !session->options.resume;
     RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));

@@ -62,6 +62,12 @@ bool rlf_directory_is_flight(const char *name);
 /* The names of files there that a new run replaces: i = 0, 1, ...; NULL after
  * the last. */
 const char *rlf_directory_replaces(size_t i);
+/* RLF_ENV: `path` has a name that a run writes, and is somebody's own. */
+rlf_status rlf_directory_in_way(const char *path, rlf_err *err);
+/* For a new run, before it is asked whether there is one already: RLF_ENV if
+ * what stands where a run keeps a file or a folder is a link, of another kind,
+ * or of somebody else. */
+rlf_status rlf_directory_kinds(const rlf_session *session, rlf_err *err);
 /* Can what stands in the run's directory be what a run keeps there? RLF_ENV. */
 rlf_status rlf_directory_look(const rlf_session *session, rlf_err *err);
 /* Before anything is written: RLF_ENV if the directory or its lock was moved,

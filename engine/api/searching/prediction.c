@@ -264,7 +264,8 @@ rlf_prediction_read(rlf_session *s, rlf_err *err, const char **text)
     rlf_err why = RLF_ERR_NONE;
     bool there;
     *text = NULL;
-    RLF_TRY(rlf_file_find(path, err, &there));
+    RLF_TRY(rlf_path_own(path, err));
+    RLF_TRY(rlf_file_own(path, false, err, &there));
     if (there && read_file(s, path, &why) < 0) {
         rlf_fail(err, why.status, "%s", why.sentence);
         rlf_err_hint(err, "remove that file: the search is then made again");
