@@ -8,7 +8,8 @@
  * operations note when they are called, how long they take and what they have
  * to do (flops and bytes at least, as in kernels/op.def). The run's trace says
  * which call of the program each belongs to. Shown is the shortest of the steps
- * behind the first.
+ * behind the first. With one thread times are of the processor, which other
+ * programs disturb little; what is no operation is one part then.
  *
  * "Due" is what an operation's flops take at the best product of this machine,
  * or its bytes at the speed that blocks as large are read with here, whichever
@@ -142,15 +143,31 @@ static RLF_VEC(call) calls;
 static const rlf_kernels *real;
 static double inside;
 
+/* One thread is timed by its own clock, a step then by that of the process. */
+static bool by_processor;
+
+static uint64_t
+clock_of_call(void)
+{
+    return by_processor ? rlf_clock_busy() : rlf_clock_now();
+}
+
+static uint64_t
+clock_of_step(void)
+{
+    return by_processor ? rlf_clock_process() : rlf_clock_now();
+}
+
 #define OP(op, doc, flops, bytes)                                           \
     static rlf_status noted_##op(rlf_queue *queue,                          \
                                  const rlf_##op##_args *args, rlf_err *err) \
     {                                                                       \
         double before = inside;                                             \
         call c = {RLF_OP_##op, rlf_clock_now(), 0, work_##op(args)};        \
+        uint64_t begun = clock_of_call();                                   \
         inside = 0;                                                         \
         rlf_status status = real->op(queue, args, err);                     \
-        double whole = rlf_clock_since(c.from);                             \
+        double whole = 1e-9 * (double)(clock_of_call() - begun);            \
         c.seconds = whole - inside;                                         \
         inside = before + whole;                                            \
         RLF_PUSH(&calls, c);                                                \
@@ -285,6 +302,7 @@ typedef struct options {
 /* The step that is shown, what the trace says of it, and the run's start. */
 typedef struct window {
     uint64_t from, to, mark;
+    double seconds; /* of the step, in the time that is shown */
     double open[3], first[3], step[3]; /* see now_all() */
 } window;
 
@@ -347,9 +365,10 @@ take_steps(rlf_session *s, int steps)
     since(at, best.open);
     for (int i = 0; i <= steps; i++) {
         now_all(at);
-        uint64_t from = rlf_clock_now();
+        uint64_t from = rlf_clock_now(), begun = clock_of_step();
         must(rlf_session_step(s) == RLF_RESULT_OK, "a step", s);
         uint64_t to = rlf_clock_now();
+        double seconds = 1e-9 * (double)(clock_of_step() - begun);
         since(at, took);
         if (i == 0)
             memcpy(best.first, took, sizeof took);
@@ -358,7 +377,8 @@ take_steps(rlf_session *s, int steps)
             best.mark = to;
             rlf_trace_span(lane, "mark", "mark", to, to + 1000, 0);
         }
-        if (i > 0 && (!best.to || to - from < best.to - best.from)) {
+        if (i > 0 && (!best.to || seconds < best.seconds)) {
+            best.seconds = seconds;
             best.from = from;
             best.to = to;
             memcpy(best.step, took, sizeof took);
@@ -459,9 +479,9 @@ add_up(const window *w, const spans *list, const bench_peaks *peaks,
        part parts[N_PHASES][RLF_N_OPS + 1])
 {
     size_t at = 0;
-    double rest = 1e-9 * (double)(w->to - w->from);
+    double rest = w->seconds;
     memset(parts, 0, sizeof(part) * N_PHASES * (RLF_N_OPS + 1));
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && !by_processor; i++) {
         const span *s = &list->data[i];
         parts[s->phase][RLF_N_OPS].seconds += 1e-9 * (s->to - s->from);
         rest -= 1e-9 * (s->to - s->from);
@@ -484,7 +504,7 @@ add_up(const window *w, const spans *list, const bench_peaks *peaks,
         to->seconds += c->seconds;
         to->due += bench_peaks_due(peaks, c->work.flops, c->work.bytes);
         to->calls++;
-        parts[p][RLF_N_OPS].seconds -= c->seconds;
+        parts[by_processor ? ELSEWHERE : p][RLF_N_OPS].seconds -= c->seconds;
     }
 }
 
@@ -523,7 +543,9 @@ put_parts(part parts[N_PHASES][RLF_N_OPS + 1], double step)
         }
         if (few.calls)
             put_part(phase_names[p], "smaller operations", &few, step);
-        put_part(phase_names[p], "no operation", &parts[p][RLF_N_OPS], step);
+        if (!by_processor || p == ELSEWHERE)
+            put_part(phase_names[p], "no operation", &parts[p][RLF_N_OPS],
+                     step);
         put_part(phase_names[p], "*together*", &whole, step);
         all.seconds += whole.seconds;
         all.due += whole.due;
@@ -541,6 +563,7 @@ show(const char *kind, const shape *of, const options *o)
     rlf_device *device;
     rlf_queue *queue;
     int threads = atoi(o->threads);
+    by_processor = threads == 1;
     const rlf_backend_options cpu = {.n_threads = threads};
     must(rlf_backend_cpu.open(&cpu, &device, &err) >= 0 &&
              rlf_queue_new(device, &queue, &err) >= 0,
@@ -564,7 +587,7 @@ show(const char *kind, const shape *of, const options *o)
         printf("%s %.1f GB/s of %.1f MB", i ? "," : "", peaks.read[i] * 1e-9,
                peaks.bytes[i] * 1e-6);
     puts("\n");
-    put_parts(parts, 1e-9 * (double)(w.to - w.from));
+    put_parts(parts, w.seconds);
     printf(
         "\nopening %.2f s (user %.2f, system %.2f), the first step longer by "
         "%.2f s (%.2f, %.2f)\n",

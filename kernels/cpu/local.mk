@@ -4,6 +4,7 @@ libkernels_a_SOURCES += \
 	kernels/op.def kernels/gelu.def kernels/attention.h kernels/kernels.h kernels/real.h kernels/shards.h \
 	%D%/expr.c %D%/expr_cross.c %D%/expr_frame.h %D%/expr_loops.h \
 	%D%/expr_step.c \
+	%D%/ahead.c %D%/ahead.h \
 	%D%/run.c %D%/run.h \
 	%D%/select.c %D%/select.h
 
@@ -27,6 +28,7 @@ kernel_isa_sources += \
 	%D%/simd.h
 
 check_PROGRAMS += \
+	tests/unit/kernels_ahead \
 	tests/unit/kernels_attention tests/unit/kernels_prefix \
 	tests/unit/kernels_dense \
 	tests/unit/kernels_expr \
@@ -41,6 +43,7 @@ check_PROGRAMS += \
 	tests/unit/kernels_weights
 tests_unit_kernels_prefix_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_prefix_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_ahead_LDADD = $(KERNELS_LIBS)
 tests_unit_kernels_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_attention_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_dense_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

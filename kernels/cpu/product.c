@@ -10,6 +10,8 @@
  * Weights of bf16 become floats on their way, which is exact, so the chain is
  * that of floats: in registers where few rows read a panel, else a piece of k
  * at a time in scratch, for the other form transposed. */
+#include "engine/base/clock.h"
+#include "kernels/cpu/ahead.h"
 #include "kernels/cpu/panel.h"
 
 /* A task is at most MC rows, NC columns of c (GRAD_NC of a gradient), and at a
@@ -242,7 +244,7 @@ ask_prefetch(const rlf_prefetch *s, int64_t part, int64_t parts, micro *o)
 
 /* The memory that a panel's tiles bring beside their own operands. */
 typedef struct coming {
-    bool fetched;     /* b was asked for before */
+    bool fetched;     /* b was asked for before, or is not to be */
     const char *next; /* the next panel or NULL */
     int64_t step;     /* bytes of it for each k */
     rlf_prefetch
@@ -357,6 +359,7 @@ typedef struct block {
     int64_t ldc, ld_start;
     const char *packed;
     int64_t begin;
+    bool ahead; /* weights that nobody brought before are asked for */
 } block;
 
 /* Are the weights packed as the product reads them? */
@@ -452,7 +455,7 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             a_row = copy_rows(x, ldx, rows, kc, (float *)scratch);
             x = (const float *)scratch;
         }
-        with.fetched = a->bf16;
+        with.fetched = a->bf16 || !d->ahead;
         with.prefetch = prefetch_of(a, d, k + kc);
         for (int64_t n = d->first; n < d->last; n += NR) {
             int64_t w = d->last - n < NR ? d->last - n : NR;
@@ -477,7 +480,7 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             with.next = next_panel(a, d, n, k, step, from, to);
             with.panel = n / NR;
             bool asked = along_rows(o, rows, w, &with);
-            with.fetched = a->bf16 || asked;
+            with.fetched = a->bf16 || !d->ahead || asked;
         }
         if (step == 0)
             break;
@@ -496,7 +499,8 @@ block_of(const rlf_product_args *a, int64_t row, int64_t n_rows, int64_t first,
                .last = last,
                .c = a->c + row * ldc + first,
                .ldc = ldc,
-               .packed = a->packed};
+               .packed = a->packed,
+               .ahead = true};
     if (a->add) {
         d.start = d.c;
         d.ld_start = ldc;
@@ -506,12 +510,31 @@ block_of(const rlf_product_args *a, int64_t row, int64_t n_rows, int64_t first,
     return d;
 }
 
+/* Whether one or two rows ask for weights ahead, a tile of them, and a few. */
+static rlf_ahead aheads[3];
+
+/* Parts that read as much are trials until that is decided: those of a head,
+ * which are alike and, but in a small model, come from memory. */
+#define TRIAL_BYTES (512 << 10)
+
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
 {
     block d = block_of(a, row, n_rows, first, last);
+    if (n_rows > FEW_TILES * MR || a->bf16) {
+        sum_range(a, &d, 0, a->k, scratch);
+        return;
+    }
+    rlf_ahead *choice = &aheads[n_rows <= 2 ? 0 : n_rows <= MR ? 1 : 2];
+    double bytes = 4.0 * (double)(last - first) * (double)a->k;
+    bool trial = false;
+    d.ahead = bytes < TRIAL_BYTES ? rlf_ahead_way(choice)
+                                  : rlf_ahead_ask(choice, &trial);
+    uint64_t from = trial ? rlf_clock_now() : 0;
     sum_range(a, &d, 0, a->k, scratch);
+    if (trial)
+        rlf_ahead_tell(choice, d.ahead, rlf_clock_since(from) / bytes);
 }
 
 /* ---- partial sums ------------------------------------------------------ */

@@ -1,0 +1,61 @@
+/* See ahead.h. The medians of both ways are compared: a trial in which another
+ * process had the core, or the cache had the weights, says nothing. */
+#include "kernels/cpu/ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* To ask for weights takes instructions, so it has to be worth them. */
+#define GAIN 0.97
+
+bool
+rlf_ahead_way(const rlf_ahead *ahead)
+{
+    return __atomic_load_n(&ahead->decided, __ATOMIC_ACQUIRE) == 2;
+}
+
+bool
+rlf_ahead_ask(rlf_ahead *ahead, bool *trial)
+{
+    uint32_t decided = __atomic_load_n(&ahead->decided, __ATOMIC_ACQUIRE);
+    *trial = decided == 0;
+    if (decided)
+        return decided == 2;
+    /* as by chance, so that no part of a head goes one way alone */
+    uint32_t i = __atomic_fetch_add(&ahead->asked, 1, __ATOMIC_RELAXED);
+    i = (i ^ i >> 16) * 0x85ebca6bU;
+    i = (i ^ i >> 13) * 0xc2b2ae35U;
+    return ((i ^ i >> 16) & 1) != 0;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double
+median(const double took[RLF_AHEAD_TRIALS])
+{
+    double sorted[RLF_AHEAD_TRIALS];
+    memcpy(sorted, took, sizeof sorted);
+    qsort(sorted, RLF_AHEAD_TRIALS, sizeof *sorted, by_size);
+    return sorted[RLF_AHEAD_TRIALS / 2];
+}
+
+void
+rlf_ahead_tell(rlf_ahead *ahead, bool way, double seconds)
+{
+    uint32_t i = __atomic_fetch_add(&ahead->n[way], 1, __ATOMIC_ACQ_REL);
+    if (i >= RLF_AHEAD_TRIALS)
+        return;
+    __atomic_store(&ahead->took[way][i], &seconds, __ATOMIC_RELEASE);
+    /* a number that another thread is about to write is still 0: whoever is
+     * last looks at all of them, or a 0 more or less moves a median little */
+    if (__atomic_load_n(&ahead->n[!way], __ATOMIC_ACQUIRE) < RLF_AHEAD_TRIALS ||
+        __atomic_load_n(&ahead->n[way], __ATOMIC_ACQUIRE) < RLF_AHEAD_TRIALS)
+        return;
+    bool with = median(ahead->took[1]) < GAIN * median(ahead->took[0]);
+    __atomic_store_n(&ahead->decided, with ? 2 : 1, __ATOMIC_RELEASE);
+}
