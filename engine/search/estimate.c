@@ -17,9 +17,12 @@ rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
     rlf_estimator *e = RLF_NEW(arena, rlf_estimator);
     e->problem = problem;
     rlf_estimate_moves_begin(e, arena);
-    for (int i = 0; i < problem->n_calls; i++)
+    for (int i = 0; i < problem->n_calls; i++) {
         if (problem->calls[i].ahead > e->oldest)
             e->oldest = problem->calls[i].ahead;
+        if (problem->calls[i].kind == RLF_STAGE_UPDATE)
+            e->updates |= 1ull << i;
+    }
     return e;
 }
 
@@ -133,7 +136,7 @@ look(rlf_estimator *e, const int *choice)
         e->at[i] = c;
         e->known &= c != NULL;
         e->seconds[i] = c ? c->seconds : p->calls[i].fast;
-        e->seconds[MOST + i] = 0;
+        e->seconds[MOST + i] = e->direct[i] = 0;
         e->meets[MOST + i] = 0;
         first[i] = c ? c->first : INT_MAX;
         end[i] = c ? c->first + c->count : INT_MIN;
@@ -269,18 +272,64 @@ wanted(const rlf_estimator *e, const timeline *t, int i, double ready)
     return ready;
 }
 
-/* The weights that call i reads, from `ready` on. They go between the turns of
- * a generation that it follows, which wait for them on ranks of both. */
+/* Calls before call i that follow the same generation. */
+static uint64_t
+followers(const rlf_estimator *e, int i)
+{
+    uint64_t with = 0;
+    for (int k = 0; k < i && e->follows[i]; k++)
+        with |= (uint64_t)((e->follows[k] & e->follows[i]) != 0) << k;
+    return with;
+}
+
+/* Seconds of the weights of call i, which can go from `ready` on: less where
+ * they need not wait for a later step, since all that reads older ones there is
+ * done. */
+static double
+move_takes(const rlf_estimator *e, const timeline *t, int i, double ready)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    if (!(e->direct[i] > 0) || (e->known && (e->meets[i] & e->updates)))
+        return e->seconds[MOST + i];
+    for (int k = 0; k < e->problem->n_calls && e->known; k++)
+        if (calls[k].ahead && calls[k].model == calls[i].model &&
+            t->end[k] > ready)
+            return e->seconds[MOST + i];
+    return e->direct[i];
+}
+
+/* Generations that make samples ahead beside call i. Where their ranks train,
+ * too, a run generates when that is done, and nothing is beside them. */
+static uint64_t
+generations_beside(const rlf_estimator *e, int i)
+{
+    uint64_t beside = 0;
+    for (uint64_t of = e->apart[i] | e->within[i]; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
+        beside |= e->meets[k] & e->updates ? 0 : 1ull << k;
+    }
+    return beside;
+}
+
+/* The weights that call i reads, from `ready` on. They go before it reads
+ * samples beside others, and between the turns of a generation beside it, which
+ * wait for them on ranks of both. */
 static double
 run_move(const rlf_estimator *e, timeline *t, int i, double ready)
 {
-    uint64_t beside = e->follows[i] & e->meets[MOST + i];
+    uint64_t beside = e->follows[i] | generations_beside(e, i);
+    beside &= e->meets[MOST + i];
     ready = wanted(e, t, i, ready);
-    ready = rlf_larger(ready, free_at(e, t, MOST + i, e->follows[i]));
-    ready += e->seconds[MOST + i];
-    for (; e->known && beside; beside &= beside - 1)
-        t->end[__builtin_ctzll(beside)] += e->seconds[MOST + i];
-    return t->end[MOST + i] = ready;
+    ready = rlf_larger(
+        ready, free_at(e, t, MOST + i, beside | followers(e, i) | 1ull << i));
+    double seconds = move_takes(e, t, i, ready);
+    ready = rlf_larger(ready, t->end[i]);
+    for (; e->known && beside; beside &= beside - 1) {
+        int k = __builtin_ctzll(beside);
+        if ((e->follows[i] >> k & 1) || t->end[k] > ready)
+            t->end[k] += seconds;
+    }
+    return t->end[MOST + i] = ready + seconds;
 }
 
 /* Returns the moment at which a reading is done whose ranks make samples ahead,

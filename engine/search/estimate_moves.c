@@ -1,6 +1,8 @@
 /* Moves of weights, and sums of models, in an estimate: see estimate.h. */
 #include "engine/search/estimate_state.h"
 
+#include "engine/search/placed.h"
+
 enum {
     CACHE = 1 << 16, /* moves that are kept, at most */
     SMALL = 1 << 10, /* and at least */
@@ -79,11 +81,12 @@ add_move(rlf_estimator *e, int i)
     int n = e->problem->n_calls, source = e->problem->calls[i].source;
     uint64_t calls = (1ull << MOST) - 1;
     uint64_t with = (e->meets[i] | e->meets[source]) & calls;
-    const rlf_problem_move move = {.source = source,
-                                   .from = e->at[source],
-                                   .to = e->at[i],
-                                   .at_once = waits(e, i)};
-    e->seconds[MOST + i] = move_seconds(e, &move);
+    rlf_problem_move move = {
+        .source = source, .from = e->at[source], .to = e->at[i]};
+    double direct = move_seconds(e, &move);
+    move.at_once = waits(e, i);
+    e->seconds[MOST + i] = move.at_once ? move_seconds(e, &move) : direct;
+    e->direct[i] = move.at_once ? rlf_smaller(direct, e->seconds[MOST + i]) : 0;
     for (int k = 0; k < n; k++) {
         if (with >> k & 1)
             rlf_estimate_meet(e, MOST + i, k);
@@ -147,6 +150,14 @@ first_reader(const rlf_estimator *e, int k, int h)
     return first;
 }
 
+/* Call i is brought nothing in that part of all steps. */
+static void
+spare(rlf_estimator *e, int i, double share)
+{
+    e->seconds[MOST + i] *= 1 - share;
+    e->direct[i] *= 1 - share;
+}
+
 /* Seconds in which the weights of call k go to where the sum is made; `with`:
  * calls whose ranks wait, as bits. A copy that calls read is shared: who comes
  * first, in a step or the next, brings it what is new. */
@@ -163,7 +174,7 @@ lend(rlf_estimator *e, const rlf_model_sum *sum, int k, uint64_t *with)
             return 0;
         move.to = e->at[h];
         move.at_once = p->calls[h].source >= 0 && waits(e, h);
-        e->seconds[MOST + r] *= 1 - sum->share;
+        spare(e, r, sum->share);
     }
     double seconds = move_seconds(e, &move);
     if (seconds > 0)
@@ -197,7 +208,7 @@ look_at_sum(rlf_estimator *e, int j)
             seconds += lend(e, sum, k, &with);
         for (int i = 0; i < p->n_calls && !e->known; i++)
             if (p->calls[i].model == p->calls[k].model)
-                e->seconds[MOST + i] *= 1 - sum->share;
+                spare(e, i, sum->share);
     }
     e->sum_seconds[j] = sum->share * seconds;
     e->sum_meets[j] = with;

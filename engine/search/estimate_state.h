@@ -27,10 +27,13 @@ struct rlf_estimator {
     cached_move *cache;
     size_t room; /* of it; a power of two */
     int oldest;  /* the most steps that a call is made ahead */
+    uint64_t updates; /* calls, as bits */
     /* Of the placement at hand. */
     const rlf_choice *at[MOST]; /* NULL: not known */
     bool known;                 /* all of them are */
     double seconds[OPS];        /* 0: there is no such move */
+    double direct[MOST]; /* of moves that wait for a later step: if they need
+                            not; 0: they do not wait */
     uint64_t meets[OPS];        /* operations that share a rank with it */
     uint64_t follows[MOST];     /* calls that make what it reads as it comes */
     double beside[MOST];        /* the part of its replicas that do so, */

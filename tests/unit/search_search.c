@@ -532,6 +532,14 @@ simulate(const made *m, const int *choice)
                 double seconds =
                     share * move_model(m, calls[i].model, from, at);
                 bool stops = false; /* samplers, between two turns */
+                bool aside = calls[0].ahead && !calls[i].ahead &&
+                             calls[0].kind == RLF_STAGE_GENERATE &&
+                             calls[i].kind == RLF_STAGE_READ &&
+                             part_beside(at, first) < 1;
+                for (int k = 0; k < n; k++) /* ranks that train wait */
+                    aside &=
+                        calls[k].kind != RLF_STAGE_UPDATE ||
+                        !rlf_choices_meet(&calls[k].choices[choice[k]], first);
                 for (int k = 0; k < calls[i].n_needs; k++) {
                     int need = calls[i].needs[k];
                     double over = end[s + calls[i].ahead][need];
@@ -541,23 +549,27 @@ simulate(const made *m, const int *choice)
                         start = fmax(start, over);
                 }
                 for (int r = 0; r < m->problem.devices; r++) {
-                    double rest = fmax(ranks[r].rest, ranks[r].read);
                     if (!lies_on(at, r) && !lies_on(from, r))
                         continue;
-                    start = fmax(start, follows ? rest : free_at[r]);
-                    stops |= follows && lies_on(first, r);
+                    start = fmax(start, follows ? ranks[r].rest
+                                        : aside ? others[r]
+                                                : free_at[r]);
+                    stops |= (follows || aside) && lies_on(first, r);
                 }
+                int its = s + calls[0].ahead;
+                stops &= follows || end[its][0] > start;
                 start += seconds;
                 for (int r = 0; r < m->problem.devices; r++)
                     if (lies_on(at, r) || lies_on(from, r)) {
                         ranks[r].rest = others[r] = start;
                         free_at[r] = fmax(free_at[r], start);
                     }
-                end[s][0] += stops ? seconds : 0;
-                generated = fmax(generated, stops ? end[s][0] : 0);
+                end[its][0] += stops ? seconds : 0;
+                made_ahead = aside ? end[its][0] : made_ahead;
+                generated = fmax(generated, stops ? end[its][0] : 0);
                 for (int r = 0; r < m->problem.devices && stops; r++)
                     if (lies_on(first, r))
-                        free_at[r] = fmax(free_at[r], end[s][0]);
+                        free_at[r] = fmax(free_at[r], end[its][0]);
             }
             double sooner = start;
             int own = s + calls[i].ahead;
