@@ -455,8 +455,10 @@ check_loaded(const rlf_session *s, rlf_err *err)
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
-    if (s->options.directory)
+    if (s->options.directory) {
         RLF_TRY(rlf_inputs_collect(s, true, err, &s->inputs));
+        RLF_TRY(rlf_inputs_same(s, &s->inputs, err));
+    }
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
@@ -558,6 +560,8 @@ open_run(rlf_session *s, rlf_err *err)
                                  .input_error = rlf_input_errors_add,
                                  .sink = s,
                                  .trace = s->trace};
+    if (s->options.directory && s->leads && !s->options.dry)
+        rlf_inputs_note(s);
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     rlf_status status = rlf_run_open(s->plan, &run, err, &s->run);
     if (status < 0 && s->leads)

@@ -169,6 +169,7 @@ struct rlf_session {
     int log_file;      /* descriptor of the file of --log, or -1 */
     int log_failed;    /* atomic: errno of the last line of the log that could
                           not be written, or 0 */
+    rlf_inputs noted;  /* files as they were before the run opened them */
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */

@@ -42,8 +42,47 @@ rlf_lua_add_source(rlf_lua_host *host, const char *module, const char *path,
 void
 rlf_lua_add_missing(rlf_lua_host *host, const char *module)
 {
-    if (host->missing.count < MISSING_MOST && strlen(module) < MISSING_LONGEST)
-        RLF_PUSH(&host->missing, copy_text(module));
+    if (host->missing.count >= MISSING_MOST ||
+        strlen(module) >= MISSING_LONGEST)
+        return;
+    RLF_PUSH(&host->missing, copy_text(module));
+    if (!rlf_lua_kept_module(host, module))
+        rlf_lua_keep_module(host, module, host->program->n_dirs, NULL);
+}
+
+const rlf_lua_module *
+rlf_lua_kept_module(const rlf_lua_host *host, const char *name)
+{
+    const rlf_lua_host *first =
+        host->options.first ? host->options.first : host;
+    for (size_t i = 0; i < first->modules.count; i++)
+        if (strcmp(first->modules.data[i].name, name) == 0)
+            return &first->modules.data[i];
+    return NULL;
+}
+
+const rlf_lua_module *
+rlf_lua_keep_module(rlf_lua_host *host, const char *name, size_t dir,
+                    rlf_buf *text)
+{
+    rlf_lua_host *first = host->options.first ? host->options.first : host;
+    rlf_lua_module module = {.name = copy_text(name), .dir = dir};
+    if (text) {
+        module.text = *text;
+        *text = (rlf_buf){0};
+    }
+    RLF_PUSH(&first->modules, module);
+    return &first->modules.data[first->modules.count - 1];
+}
+
+static void
+forget_modules(rlf_lua_host *host)
+{
+    for (size_t i = 0; i < host->modules.count; i++) {
+        free(host->modules.data[i].name);
+        rlf_buf_free(&host->modules.data[i].text);
+    }
+    RLF_VEC_FREE(&host->modules);
 }
 
 static void
@@ -292,6 +331,7 @@ rlf_lua_host_free(rlf_lua_host *host)
     rlf_lua_host_free(host->second);
     unload(host);
     forget_sources(host);
+    forget_modules(host);
     free(host);
 }
 

@@ -139,6 +139,8 @@ typedef struct rlf_lua_options {
     /* Make every call again in a second state, not only the first ones. */
     bool check_pure;
     bool second; /* this is the second state */
+    struct rlf_lua_host *first; /* whose second one it is, or NULL: it has the
+                                   same texts of modules */
     /* Asked now and then while a call goes on, with the seconds that this call
      * and those before it took since it was asked last (calls that are made
      * again to be compared among them; those of less than a thousand

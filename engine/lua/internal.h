@@ -131,6 +131,14 @@ typedef struct rlf_lua_file {
     char *name, *path;
 } rlf_lua_file;
 
+/* A module as it was when it was first asked for: states that are made later
+ * have the same, whatever is in the file by then. */
+typedef struct rlf_lua_module {
+    char *name;
+    size_t dir; /* of the program's; as many as there are: it was in none */
+    rlf_buf text;
+} rlf_lua_module;
+
 struct rlf_lua_host {
     const rlf_lua_program *program;
     rlf_lua_options options;
@@ -168,7 +176,11 @@ struct rlf_lua_host {
     struct {
         char **data;
         size_t count, room;
-    } missing;    /* modules */
+    } missing; /* modules */
+    struct {
+        rlf_lua_module *data;
+        size_t count, room;
+    } modules;    /* of all states, in the first of two */
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
     void *regex;      /* PCRE2's memory, taken from ours: regex.c */
@@ -204,6 +216,13 @@ void rlf_lua_add_source(rlf_lua_host *host, const char *module,
                         const char *path, rlf_str text);
 /* Note that a module was required that is nowhere. */
 void rlf_lua_add_missing(rlf_lua_host *host, const char *module);
+/* The module as it was when it was first asked for; NULL: it was not yet. Good
+ * until another one is kept. */
+const rlf_lua_module *rlf_lua_kept_module(const rlf_lua_host *host,
+                                          const char *name);
+/* Keep it for all states; its text, which is moved here, may be NULL. */
+const rlf_lua_module *rlf_lua_keep_module(rlf_lua_host *host, const char *name,
+                                          size_t dir, rlf_buf *text);
 /* budget.c */
 /* lua_Alloc; its argument is the host. */
 void *rlf_lua_allocate(void *arg, void *p, size_t old, size_t n);

@@ -73,6 +73,7 @@ second_state(rlf_lua_host *host, rlf_err *err)
 {
     rlf_lua_options options = {.print = host->options.print ? mute : NULL,
                                .second = true,
+                               .first = host,
                                .stops = host->options.stops,
                                .stops_arg = host->options.stops_arg};
     if (host->second && host->calls % RENEW != 0)

@@ -395,11 +395,13 @@ base_load(lua_State *L)
     return 1;
 }
 
-/* Read and compile name.lua of the i-th directory; false: it is not there. */
+/* Read name.lua of the i-th directory, unless it is kept, and compile it;
+ * false: it is not there. */
 static bool
 load_module(lua_State *L, size_t i, const char *name)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_lua_module *kept = rlf_lua_kept_module(host, name);
     const char *dir = host->program->dirs[i];
     rlf_err err = RLF_ERR_NONE;
     rlf_buf text = {0};
@@ -414,15 +416,18 @@ load_module(lua_State *L, size_t i, const char *name)
         lua_pushfstring(L, "require/%s", lua_tostring(L, -1));
     const char *known = lua_tostring(L, -1);
     const char *chunk = lua_pushfstring(L, "@%s", known);
-    if (!rlf_file_exists(path))
+    if (!kept && !rlf_file_exists(path))
         return false;
     int status = LUA_OK;
-    if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
-        rlf_lua_add_source(host, name, path, (rlf_str){text.p, text.n});
+    if (!kept && rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0)
+        kept = rlf_lua_keep_module(host, name, i, &text);
+    if (kept) {
+        const rlf_str source = {kept->text.p, kept->text.n};
+        rlf_lua_add_source(host, name, path, source);
         /* the library's own are called as in a program */
         rlf_lua_name(host, known,
                      i ? lua_pushfstring(L, "std/%s", known) : path);
-        rlf_str code = rlf_lua_skip_head((rlf_str){text.p, text.n});
+        rlf_str code = rlf_lua_skip_head(source);
         status = luaL_loadbufferx(L, code.n ? code.p : "", code.n, chunk, "t");
     }
     rlf_buf_free(&text);
@@ -460,7 +465,8 @@ base_require(lua_State *L)
                           "'%s' is no name of a module: names have letters, "
                           "digits, _ and -, and dots for folders",
                           name);
-    for (size_t i = 0; i < host->program->n_dirs; i++) {
+    const rlf_lua_module *kept = rlf_lua_kept_module(host, name);
+    for (size_t i = kept ? kept->dir : 0; i < host->program->n_dirs; i++) {
         lua_settop(L, 2);
         if (!load_module(L, i, name))
             continue;

@@ -22,6 +22,12 @@
 
 #include <jansson.h>
 
+/* Which file it is that has a name, and since when it is as it is. */
+typedef struct rlf_input_state {
+    uint64_t device, inode, size;
+    int64_t modified, changed; /* ns */
+} rlf_input_state;
+
 typedef struct rlf_input {
     const char *name;
     const char *part;  /* a file or module of it, a model; "": there is one */
@@ -32,6 +38,7 @@ typedef struct rlf_input {
     const char *copy;  /* where the run keeps a copy, from its directory on;
                           NULL:  none, for it is no text or a large one */
     uint64_t bytes;    /* of the file */
+    rlf_input_state state; /* of the file, after it was read; else zeros */
     bool noted;        /* only written down: does not decide by itself */
     bool rows;         /* data that cannot be read twice: the value is made of
                           what was read, once that is open */

@@ -26,6 +26,7 @@
 typedef struct collector {
     rlf_session *session;
     bool whole; /* digests of all bytes, of large files too */
+    bool notes; /* no digests, only states */
     rlf_inputs *out;
     rlf_err *err;
     rlf_status status; /* of the first file that the machine did not give */
@@ -118,6 +119,27 @@ add_digest(collector *c, const char *name, const char *part, const char *path,
         plan_copy(c, input, copy);
 }
 
+static int64_t
+nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Of the last entry, whose file has been read. */
+static void
+add_state(collector *c)
+{
+    rlf_input *input = &c->out->list.data[c->out->list.count - 1];
+    struct stat info;
+    if (stat(input->path, &info) != 0)
+        return;
+    input->state = (rlf_input_state){.device = (uint64_t)info.st_dev,
+                                     .inode = (uint64_t)info.st_ino,
+                                     .size = (uint64_t)info.st_size,
+                                     .modified = nanoseconds(info.st_mtim),
+                                     .changed = nanoseconds(info.st_ctim)};
+}
+
 /* The digest of a file's bytes. A pipe cannot be read twice. */
 static void
 add_file(collector *c, const char *name, const char *part, const char *path,
@@ -131,9 +153,13 @@ add_file(collector *c, const char *name, const char *part, const char *path,
     rlf_status status =
         there ? RLF_OK : rlf_fail_path(&why, "cannot look at %s", path);
     if (there && S_ISREG(info.st_mode)) {
-        status = rlf_digest_file(path, c->whole, &why, &digest, &size);
+        digest = (rlf_digest){0};
+        size = 0;
+        if (!c->notes)
+            status = rlf_digest_file(path, c->whole, &why, &digest, &size);
         if (status >= 0) {
             add_digest(c, name, part, path, digest, size, copy);
+            add_state(c);
             return;
         }
     }
@@ -189,6 +215,7 @@ add_sources(collector *c, const char *name, const char *path,
         uint64_t bytes = (uint64_t)info.st_size;
         add_digest(c, name, part_of(c, module), sources[i].path,
                    sources[i].digest, bytes, copy);
+        add_state(c);
     }
 }
 
@@ -543,23 +570,77 @@ add_numerics(collector *c)
     }
 }
 
-rlf_status
-rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
+static rlf_status
+collect(collector *c)
 {
-    collector c = {.session = s, .whole = whole, .out = out, .err = err};
+    rlf_session *s = c->session;
+    rlf_inputs *out = c->out;
     char number[32];
     out->list.data = NULL;
     out->list.count = out->list.room = 0;
     out->unloaded.data = NULL;
     out->unloaded.count = out->unloaded.room = 0;
-    add_params(&c);
+    add_params(c);
     snprintf(number, sizeof number, "%" PRIu64, s->options.seed);
-    add(&c, "seed", "", number);
+    add(c, "seed", "", number);
     for (size_t i = 0; i < s->graph->resources.count; i++)
-        add_resource(&c, &s->graph->resources.data[i]);
-    add_program(&c);
-    add_numerics(&c);
-    return c.status;
+        add_resource(c, &s->graph->resources.data[i]);
+    add_program(c);
+    add_numerics(c);
+    return c->status;
+}
+
+rlf_status
+rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
+{
+    collector c = {.session = s, .whole = whole, .out = out, .err = err};
+    return collect(&c);
+}
+
+void
+rlf_inputs_note(rlf_session *s)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    collector c = {
+        .session = s, .notes = true, .out = &s->noted, .err = &ignored};
+    collect(&c);
+}
+
+static bool
+is_same(const rlf_input_state *a, const rlf_input_state *b)
+{
+    return a->device == b->device && a->inode == b->inode &&
+           a->size == b->size && a->modified == b->modified &&
+           a->changed == b->changed;
+}
+
+static rlf_status
+fail_changed(const rlf_input *input, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER, "%s changed while the run was begun", input->path);
+    rlf_err_hint(err, "begin it again when nobody writes to that file");
+    return RLF_USER;
+}
+
+rlf_status
+rlf_inputs_same(const rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
+{
+    size_t at = 0, n = s->noted.list.count;
+    for (size_t i = 0; i < inputs->list.count; i++) {
+        const rlf_input *input = &inputs->list.data[i];
+        if (!input->state.inode)
+            continue;
+        for (size_t k = 0; k < n; k++, at = (at + 1) % n) {
+            const rlf_input *was = &s->noted.list.data[at];
+            if (!was->state.inode || strcmp(was->name, input->name) != 0 ||
+                strcmp(was->path, input->path) != 0)
+                continue;
+            if (!is_same(&was->state, &input->state))
+                return fail_changed(input, err);
+            break;
+        }
+    }
+    return RLF_OK;
 }
 
 /* ---- copies ---- */
@@ -596,8 +677,7 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     if (status >= 0 &&
         strcmp(rlf_digest_print(rlf_digest_of(text.p, text.n), is),
                input->value) != 0)
-        status = rlf_fail(err, RLF_USER, "%s changed while the run was begun",
-                          input->path);
+        status = fail_changed(input, err);
     bool has = false;
     if (status >= 0)
         status = rlf_file_own(to, false, err, &has);

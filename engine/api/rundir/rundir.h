@@ -37,6 +37,13 @@ rlf_status rlf_outputs_kinds(const rlf_outputs *outputs, rlf_session *session,
  * is known by; else in places (rlf_digest_file). */
 rlf_status rlf_inputs_collect(rlf_session *session, bool whole, rlf_err *err,
                               rlf_inputs *out);
+/* The states of the files alone, before the run opens them; what cannot be
+ * found out is left out. */
+void rlf_inputs_note(rlf_session *session);
+/* RLF_USER: a file of `inputs`, collected since, is not what it was when the
+ * states were noted, so that the run may have read another than is known. */
+rlf_status rlf_inputs_same(const rlf_session *session, const rlf_inputs *inputs,
+                           rlf_err *err);
 /* Copies of the texts into the run's directory. */
 rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
                            rlf_err *err);
