@@ -28,11 +28,13 @@ _Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
                "scratch");
 
 /* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16; and
- * what scores with them are made of. */
+ * what scores with them are made of. A row by itself asks for what lies `ahead`
+ * floats behind them, which is needed next. */
 typedef struct keys {
     const float *k[4], *v[4];
     int64_t k_ld, v_ld;
     float scale, cap;
+    int64_t ahead;
 } keys;
 
 typedef struct row {
@@ -56,6 +58,9 @@ score_quarters(row *const *rows, const int n, const keys *ks, int first,
         vf k[4 * QV];
         _Pragma("GCC unroll 16") for (int i = 0; i < nq * QV; i++) k[i] =
             vload(ks->k[first + i / QV] + x * ks->k_ld + i % QV * VL);
+        for (int i = 0; n == 1 && i < nq; i++)
+            __builtin_prefetch(ks->k[first + i] + x * ks->k_ld + ks->ahead, 0,
+                               2);
         _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
         {
             vf q = vset(rows[r]->q[x]);
@@ -121,31 +126,40 @@ value_of(const keys *ks, int64_t j)
     return ks->v[j / QUARTER] + j % QUARTER * ks->v_ld;
 }
 
-/* Accumulators of n rows += weights s times values lo..hi-1, `w` = 1 or 2
- * vectors from element x; `part` elements in the last if it is not whole. */
+/* Vectors of a strip of values: as many sums at a time as the registers hold,
+ * so that they need not wait for one another. */
+#define MOST_STRIP 4
+#define STRIP(n) ((n) <= (VL == 16 ? 3 : 2) ? 4 : 2)
+
+/* Accumulators of n rows += weights s times values lo..hi-1, `w` vectors from
+ * element x; `part` elements in the last. */
 INLINE void
 value_strip(row *const *rows, const int n, const keys *ks, int lo, int hi,
             float s[][BLOCK], int64_t x, const int w, int64_t part)
 {
-    vf acc[ROWS][2];
+    vf acc[ROWS][MOST_STRIP];
     for (int r = 0; r < n; r++)
         for (int i = 0; i < w; i++)
-            acc[r][i] = load_part(rows[r]->o + x + i * VL, part);
+            acc[r][i] =
+                load_part(rows[r]->o + x + i * VL, i < w - 1 ? VL : part);
     for (int j = lo; j < hi; j++) {
         const float *v = value_of(ks, j) + x;
-        vf y[2];
-        for (int i = 0; i < w; i++)
-            y[i] = load_part(v + i * VL, part);
+        for (int i = 0; n == 1 && i < w; i++)
+            __builtin_prefetch(v + i * VL + ks->ahead, 0, 2);
+        vf y[MOST_STRIP];
+        _Pragma("GCC unroll 4") for (int i = 0; i < w; i++) y[i] =
+            load_part(v + i * VL, i < w - 1 ? VL : part);
         _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
         {
             vf p = vset(s[r][j]);
-            for (int i = 0; i < w; i++)
-                acc[r][i] = vfma(p, y[i], acc[r][i]);
+            _Pragma("GCC unroll 4") for (int i = 0; i < w; i++) acc[r][i] =
+                vfma(p, y[i], acc[r][i]);
         }
     }
     for (int r = 0; r < n; r++)
         for (int i = 0; i < w; i++)
-            store_part(rows[r]->o + x + i * VL, acc[r][i], part);
+            store_part(rows[r]->o + x + i * VL, acc[r][i],
+                       i < w - 1 ? VL : part);
 }
 
 INLINE void
@@ -155,12 +169,17 @@ value_rows(row *const *rows, const int n, const keys *ks, int lo, int hi,
     int64_t x = 0;
     if (lo >= hi)
         return;
-    for (; x + 2 * VL <= d; x += 2 * VL)
-        value_strip(rows, n, ks, lo, hi, s, x, 2, VL);
-    for (; x + VL <= d; x += VL)
-        value_strip(rows, n, ks, lo, hi, s, x, 1, VL);
-    if (x < d)
-        value_strip(rows, n, ks, lo, hi, s, x, 1, d - x);
+    for (; x + STRIP(n) * VL <= d; x += STRIP(n) * VL)
+        value_strip(rows, n, ks, lo, hi, s, x, STRIP(n), VL);
+    int64_t left = (d - x + VL - 1) / VL, part = d - x - (left - 1) * VL;
+    if (left == 1)
+        value_strip(rows, n, ks, lo, hi, s, x, 1, part);
+    else if (left == 2)
+        value_strip(rows, n, ks, lo, hi, s, x, 2, part);
+    else if (STRIP(n) > 3 && left == 3)
+        value_strip(rows, n, ks, lo, hi, s, x, 3, part);
+    else if (STRIP(n) > 3 && left == 4)
+        value_strip(rows, n, ks, lo, hi, s, x, 4, part);
 }
 
 /* n rows that all see something of the block. */
@@ -520,6 +539,8 @@ paged_chunk(const rlf_attention_paged_args *a, int64_t s, int64_t t0,
     int64_t end = start + t1;
     for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
         keys ks = paged_keys(a, pages, b, end, g);
+        /* keys and values of the next head lie behind */
+        ks.ahead = g + 1 < a->kv_heads ? 2 * a->page_size * d : 0;
         attend_block(rows, n, &ks, b * BLOCK, a->window, d);
     }
     rows_end(rows, n, d, NULL);
