@@ -371,6 +371,7 @@ make_device(maker *m, const rlf_ast_decl *decl)
                            .launch = number(&c, f32 + LAUNCH - F32)};
     const rlf_arg *profile = find(&c, f32 + PROFILE - F32);
     d->profile = profile ? profile->text : NULL;
+    d->profile_span = profile ? profile->span : (rlf_span){0};
     if (gpu && d->f32 > d->bf16) {
         contradicts(m, find(&c, F32), "f32 is faster than bf16 here",
                     "no device is: were the two exchanged?");

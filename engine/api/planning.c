@@ -103,12 +103,12 @@ take_profiles(rlf_session *s, rlf_err *err)
         RLF_NEW_ARRAY(s->arena, const rlf_profile *, s->cluster->ranks);
     for (int i = 0, any = 0; i < s->cluster->n_parts; i++) {
         const rlf_cluster_part *part = &s->cluster->parts[i];
-        const char *path = part->machine->device->profile;
+        const rlf_device_kind *device = part->machine->device;
         own = all;
         if (own == like && like && like->gpu != part->machine->device->gpu)
             own = NULL;
-        if (!own && path) {
-            RLF_TRY(rlf_profile_open(path, s->arena, err, &own));
+        if (!own && device->profile) {
+            RLF_TRY(rlf_profile_of_device(device, s->arena, err, &own));
             RLF_TRY(rlf_profile_suits(own, s, false, err));
         }
         if (own)

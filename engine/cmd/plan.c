@@ -35,13 +35,15 @@ check_options(rlf_session *s, const rlf_command_line *line, rlf_err *err)
         if (!o->given || o->variable || (automatic && table[i].automatic))
             continue;
         rlf_fail(err, RLF_USAGE, "%s, and none is made", table[i].what);
-        rlf_err_hint(err, "%s",
+        bool clustered = line->options[RLF_OPTION_CLUSTER].given;
+        rlf_err_hint(err, "%s%s%s",
                      automatic ? "add --search, or leave it out: that "
                                  "of 'place auto' has --moves"
-                     : table[i].automatic
-                         ? "add --search --cluster a100x8:2, or write 'place "
-                           "auto' into the program"
-                         : "add --search --cluster a100x8:2");
+                               : "add --search",
+                     automatic || clustered ? "" : " --cluster a100x8:2",
+                     !automatic && table[i].automatic
+                         ? ", or write 'place auto' into the program"
+                         : "");
         return false;
     }
     return true;

@@ -27,6 +27,7 @@ typedef struct rlf_device_kind {
     double launch;    /* seconds to start an operation */
     const char *profile; /* file of what was measured on it, as it is to be
                             opened; or NULL */
+    rlf_span profile_span; /* where that is said */
 } rlf_device_kind;
 
 /* Machines that are alike. A machine of CPUs has no memory but that of its

@@ -22,7 +22,7 @@ enum {
 
 static const rlf_device_kind devices[DEVICES] = {
 #define DEVICE(name, bf16, f32, memory, bandwidth, launch) \
-    {#name, true, bf16, f32, memory, bandwidth, launch, NULL},
+    {#name, true, bf16, f32, memory, bandwidth, launch, NULL, {0}},
 #include "engine/layout/cluster.def"
 #undef DEVICE
 };

@@ -10,14 +10,10 @@ static rlf_status
 check_profiles(const rlf_cluster *cluster, rlf_arena *arena, rlf_err *err)
 {
     for (int i = 0; i < cluster->n_parts; i++) {
-        const char *path = cluster->parts[i].machine->device->profile;
+        const rlf_device_kind *device = cluster->parts[i].machine->device;
         rlf_profile *profile;
-        rlf_status status =
-            path ? rlf_profile_open(path, arena, err, &profile) : RLF_OK;
-        if (status < 0)
-            rlf_err_hint(err, "the device '%s' names it, by 'profile:'",
-                         cluster->parts[i].machine->device->name);
-        RLF_TRY(status);
+        if (device->profile)
+            RLF_TRY(rlf_profile_of_device(device, arena, err, &profile));
     }
     return RLF_OK;
 }

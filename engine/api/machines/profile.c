@@ -320,6 +320,19 @@ rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
     return status;
 }
 
+rlf_status
+rlf_profile_of_device(const rlf_device_kind *device, rlf_arena *arena,
+                      rlf_err *err, rlf_profile **out)
+{
+    rlf_status status = rlf_profile_open(device->profile, arena, err, out);
+    if (status < 0) {
+        rlf_err_place(err, device->profile_span, NULL);
+        rlf_err_hint(err, "the device '%s' names it, by 'profile:'",
+                     device->name);
+    }
+    return status;
+}
+
 static const rlf_profile_model *
 model_of(const rlf_profile *p, const char *name)
 {

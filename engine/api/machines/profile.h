@@ -48,6 +48,10 @@ const char *rlf_profile_path(const char *path, rlf_arena *arena);
 /* Read a profile, or that of a run's directory. RLF_USER, RLF_ENV. */
 rlf_status rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
                             rlf_profile **out);
+/* The one that a device's declaration names, where an error points to. */
+rlf_status rlf_profile_of_device(const rlf_device_kind *device,
+                                 rlf_arena *arena, rlf_err *err,
+                                 rlf_profile **out);
 /* RLF_USER if its models are others than the session's program has; and, if
  * `here`, if it is of another machine than this. Whether it is of such devices
  * depends on the part of the cluster, and is not looked at. */
