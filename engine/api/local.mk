@@ -49,6 +49,8 @@ check_PROGRAMS += tests/unit/api_estimate
 tests_unit_api_estimate_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_pareto
 tests_unit_api_pareto_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_law
+tests_unit_api_law_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_simulate tests/unit/api_simulate_hand
 tests_unit_api_simulate_SOURCES = tests/unit/api_simulate.c \
 	tests/unit/simulated_program.h

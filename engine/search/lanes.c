@@ -4,12 +4,15 @@
 #include <math.h>
 
 #include "engine/layout/lanes.h"
-#include "engine/search/search.h"
+#include "engine/search/less.h"
 
 /* More lanes must save that part of an update. */
 #define WORTH 0.02
 
-enum { LESS_MESHES = 4 }; /* below the largest one, of any size */
+enum {
+    LESS_MESHES = 4,  /* below the largest one, of any size */
+    LESS_LEVELS = 24, /* of memory, down from what there is */
+};
 
 /* Is it a power of two, or three times one? */
 static bool
@@ -85,17 +88,33 @@ rlf_search_lanes_best(const rlf_search_lanes_ask *ask,
 
 /* ---- less ---- */
 
+/* The most memory of a device, as a level of rlf_less_level. */
+static int
+top_level(const rlf_problem *p)
+{
+    double most = 0;
+    for (int r = 0; r < p->devices; r++)
+        most = fmax(most, p->memory[r]);
+    return rlf_less_level_of(most);
+}
+
 void
 rlf_search_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
 {
     size_t models = f->options.graph->resources.count;
-    int sizes[RLF_SEARCH_SIZES], n = rlf_search_sizes(&f->problem, sizes);
-    f->lesser = RLF_NEW_ARRAY(arena, rlf_pareto_lesser,
-                              RLF_SEARCH_SIZES * (RLF_SEARCH_RUNGS + 1));
-    for (int i = 0; i < n && !f->options.room; i++)
-        for (int rung = !i; rung <= RLF_SEARCH_RUNGS; rung++)
+    int sizes[RLF_LESS_SIZES], n = rlf_less_sizes(&f->problem, sizes);
+    int top = top_level(&f->problem);
+    f->lesser = RLF_NEW_ARRAY(arena, rlf_pareto_lesser, n * LESS_LEVELS);
+    for (int i = n - 1; i >= 0 && !f->options.room; i--)
+        for (int k = i == n - 1; k < LESS_LEVELS; k++)
             f->lesser[f->n_lesser++] = (rlf_pareto_lesser){
-                sizes[i], rung, RLF_NEW_ARRAY(arena, int, models)};
+                sizes[i], top - k, RLF_NEW_ARRAY(arena, int, models)};
+}
+
+double
+rlf_search_lanes_memory(const rlf_problem *p, int device)
+{
+    return rlf_less_level(rlf_less_level_of(p->memory[device]));
 }
 
 void
@@ -103,16 +122,15 @@ rlf_search_lanes_choose_lesser(rlf_pareto *f, int model,
                                const rlf_search_lanes_ask *ask,
                                const rlf_cluster_mesh *largest)
 {
-    double rungs[RLF_SEARCH_RUNGS + 1];
     for (int i = 0; i < f->n_lesser; i++) {
         rlf_pareto_lesser *less = &f->lesser[i];
-        int n = rlf_search_rungs(&f->problem, less->ranks, rungs);
         const rlf_cluster_mesh *mesh =
-            less->rung < n && less->ranks <= largest->n
+            less->ranks <= largest->n
                 ? mesh_of(ask, largest->first, less->ranks)
                 : NULL;
         less->lanes[model] =
-            mesh ? rlf_search_lanes_best(ask, mesh, rungs[less->rung]) : 0;
+            mesh ? rlf_search_lanes_best(ask, mesh, rlf_less_level(less->level))
+                 : 0;
     }
 }
 

@@ -26,6 +26,9 @@ int rlf_search_lanes_best(const rlf_search_lanes_ask *ask,
 
 /* Of a problem all that is less than it: fewer ranks, less memory. */
 void rlf_search_lanes_list_lesser(rlf_pareto *pareto, rlf_arena *arena);
+/* Bytes of a device, up to the next level of rlf_less_level: as many for all
+ * between two of them. */
+double rlf_search_lanes_memory(const rlf_problem *problem, int device);
 /* A model's lanes there. */
 void rlf_search_lanes_choose_lesser(rlf_pareto *pareto, int model,
                                     const rlf_search_lanes_ask *ask,

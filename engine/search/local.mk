@@ -14,7 +14,7 @@ libsearch_a_SOURCES = \
 	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/lanes.c %D%/lanes.h \
-	%D%/smaller.c \
+	%D%/less.c \
 	%D%/measure.c %D%/measure.h \
 	%D%/model_moves.c %D%/model_moves.h \
 	%D%/model_sums.c %D%/model_sums.h \

@@ -458,7 +458,8 @@ fastest(void *arg, const rlf_cluster_mesh *mesh, int lanes, double memory)
     options_of *o = arg;
     const trained *t = train_on(o, mesh, lanes);
     double least = INFINITY;
-    double room = fmin(memory, o->pareto->problem.memory[mesh->first]);
+    double room =
+        fmin(memory, rlf_search_lanes_memory(&o->pareto->problem, mesh->first));
     for (int k = 0; k < t->n; k++)
         if (t->layout[k][0] <= room)
             least = fmin(least, t->layout[k][1]);

@@ -52,10 +52,10 @@ typedef struct rlf_pareto_call {
     int lender;
 } rlf_pareto_call;
 
-/* The program on the first ranks, with no more than rung `rung` of memory
- * (rlf_search_rungs), and the lanes that it would have there. */
+/* The program on the first ranks, with no more memory than a level
+ * (rlf_less_level), and the lanes that it would have there. */
 typedef struct rlf_pareto_lesser {
-    int ranks, rung;
+    int ranks, level;
     int *lanes; /* per resource; 0: as here */
 } rlf_pareto_lesser;
 

@@ -2,12 +2,14 @@
 #include "engine/search/search.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/splitmix.h"
 #include "engine/base/vec.h"
+#include "engine/search/less.h"
 
-enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
+enum { RESTARTS = 3, ROUNDS = 2, LOOK_EVERY = 4096 };
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
@@ -17,6 +19,10 @@ typedef struct walk {
     rlf_placing now;
     rlf_placing *best;
     rlf_found *found;
+    const rlf_scope *scope;
+    int ranks;          /* the first of them, on which it is */
+    double memory;      /* INFINITY: it does not matter how much is left */
+    rlf_placing *slack; /* per part of it that is left */
     int64_t looks;
 } walk;
 
@@ -70,11 +76,11 @@ may_be_better(neighbours *n, const rlf_choice *c, double period, double over)
            n->around.over < over && least < over + bytes;
 }
 
-/* The best choice of call i from..to - 1 where the others stay, if it is better
- * than the one that it has. */
+/* The best choice of call i from..to - 1 on the first ranks where the others
+ * stay, if it is better than the one that it has. */
 static bool
-descend_call(rlf_estimator *e, const rlf_problem *problem, int i, int from,
-             int to, rlf_placing *at)
+descend_call(rlf_estimator *e, const rlf_problem *problem, int ranks, int i,
+             int from, int to, rlf_placing *at)
 {
     int best = at->choice[i];
     rlf_placing trial = *at;
@@ -82,8 +88,9 @@ descend_call(rlf_estimator *e, const rlf_problem *problem, int i, int from,
     bool changed = false;
     for (int k = from; k < to; k++) {
         double over = isfinite(trial.period) ? 1 : trial.over;
-        if (!may_be_better(&n, &problem->calls[i].choices[k], trial.period,
-                           over))
+        const rlf_choice *c = &problem->calls[i].choices[k];
+        if (c->first + c->count > ranks ||
+            !may_be_better(&n, c, trial.period, over))
             continue;
         at->choice[i] = k;
         rlf_placing_look(e, at);
@@ -143,10 +150,10 @@ note_state(rlf_descents *d, int turn, const int *choice)
         RLF_PUSH_IN(d->arena, &d->states, choice[i]);
 }
 
-bool
-rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
-                   const rlf_mesh_span *within, rlf_descents *before,
-                   rlf_placing *at)
+/* On the first `ranks`. */
+static bool
+descend_on(rlf_estimator *e, const rlf_problem *problem, int ranks,
+           const rlf_mesh_span *within, rlf_descents *before, rlf_placing *at)
 {
     int n = problem->n_calls;
     bool changed = true;
@@ -159,12 +166,27 @@ rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
                 return false;
             note_state(before, i, at->choice);
         }
-        changed = descend_call(e, problem, i, from, to, at);
+        changed = descend_call(e, problem, ranks, i, from, to, at);
         still = changed ? 1 : still + 1;
     }
     if (before)
         note_state(before, END, at->choice);
     return true;
+}
+
+void
+rlf_search_descend_on(rlf_estimator *e, const rlf_problem *problem, int ranks,
+                      rlf_placing *at)
+{
+    descend_on(e, problem, ranks, NULL, NULL, at);
+}
+
+bool
+rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
+                   const rlf_mesh_span *within, rlf_descents *before,
+                   rlf_placing *at)
+{
+    return descend_on(e, problem, problem->devices, within, before, at);
 }
 
 /* ---- those that are kept ---- */
@@ -241,9 +263,11 @@ keep_neighbours(walk *w, const rlf_search_options *options)
             copy(p, &w->now, &w->found->kept[k]);
             neighbours n = {.e = w->e, .choice = w->now.choice, .call = i};
             for (int c = 0; c < p->calls[i].n_choices; c++) {
+                const rlf_choice *at = &p->calls[i].choices[c];
+                if (at->first + at->count > w->ranks)
+                    continue;
                 w->now.choice[i] = c;
-                if (may_be_better(&n, &p->calls[i].choices[c], worst(w->found),
-                                  1)) {
+                if (may_be_better(&n, at, worst(w->found), 1)) {
                     rlf_placing_look(w->e, &w->now);
                     keep(p, &w->now, w->found);
                 }
@@ -253,6 +277,17 @@ keep_neighbours(walk *w, const rlf_search_options *options)
             }
         }
     return false;
+}
+
+/* Placements next to those that are kept, and next to these. */
+static void
+look_around(walk *w, const rlf_search_options *options, int rounds)
+{
+    rlf_found *f = w->found;
+    for (int i = 0; i < rounds && !f->stopped; i++)
+        f->stopped = keep_neighbours(w, options);
+    if (f->n_kept && rlf_placing_better(&f->kept[0], &f->best))
+        copy(w->problem, &f->best, &f->kept[0]);
 }
 
 const rlf_mesh_span *
@@ -278,6 +313,13 @@ one_of(walk *w, const rlf_mesh_span *m)
     return m->from + rlf_splitmix_below(&w->chance, m->to - m->from);
 }
 
+static int
+any_choice(walk *w, int call)
+{
+    const rlf_scope *s = w->scope;
+    return s->choices[call][rlf_splitmix_below(&w->chance, s->n[call])];
+}
+
 /* Of ten changes four move a call anywhere, two to another layout on its ranks,
  * two onto the ranks of another call, two move two calls. */
 static void
@@ -294,40 +336,36 @@ change(walk *w)
         kind >= 4 && kind < 8
             ? rlf_search_mesh(call, there->first, there->count)
             : NULL;
-    w->now.choice[i] =
-        m ? one_of(w, m) : rlf_splitmix_below(&w->chance, call->n_choices);
+    w->now.choice[i] = m ? one_of(w, m) : any_choice(w, i);
     if (kind < 8 || other == i)
         return;
     const rlf_choice *here = &call->choices[w->now.choice[i]];
     m = rlf_splitmix_below(&w->chance, 2)
             ? rlf_search_mesh(&p->calls[other], here->first, here->count)
             : NULL;
-    w->now.choice[other] =
-        m ? one_of(w, m)
-          : rlf_splitmix_below(&w->chance, p->calls[other].n_choices);
+    w->now.choice[other] = m ? one_of(w, m) : any_choice(w, other);
 }
 
-/* A start: every call on the ranks of the largest mesh that all have, in its
- * fastest way there; at odd restarts each somewhere. */
+/* A start: every call on the most ranks that it may have, in its fastest way
+ * there, or each somewhere. */
 static void
-begin(walk *w, int restart)
+begin(walk *w, bool anywhere)
 {
     const rlf_problem *p = w->problem;
     for (int i = 0; i < p->n_calls; i++) {
-        const rlf_problem_call *call = &p->calls[i];
-        const rlf_mesh_span *large = &call->meshes[0];
-        for (int m = 1; m < call->n_meshes; m++)
-            if (call->meshes[m].count > large->count)
-                large = &call->meshes[m];
-        if (restart % 2) {
-            w->now.choice[i] = rlf_splitmix_below(&w->chance, call->n_choices);
+        const rlf_choice *list = p->calls[i].choices, *best = NULL;
+        if (anywhere) {
+            w->now.choice[i] = any_choice(w, i);
             continue;
         }
-        w->now.choice[i] = large->from;
-        for (int k = large->from; k < large->to; k++)
-            if (call->choices[k].seconds <
-                call->choices[w->now.choice[i]].seconds)
-                w->now.choice[i] = k;
+        for (int k = 0; k < w->scope->n[i]; k++) {
+            const rlf_choice *c = &list[w->scope->choices[i][k]];
+            if (!best || c->count > best->count ||
+                (c->count == best->count && c->first == best->first &&
+                 c->seconds < best->seconds))
+                best = c;
+        }
+        w->now.choice[i] = (int)(best - list);
     }
     rlf_placing_look(w->e, &w->now);
 }
@@ -344,6 +382,17 @@ take(walk *w, const rlf_placing *was)
                               exp(-loss / (0.01 * w->best->period));
 }
 
+static void
+note_slack(walk *w)
+{
+    if (!isfinite(w->memory) || !isfinite(w->now.period))
+        return;
+    int i = (int)fmin(-w->now.over / w->memory / RLF_LESS_SLACK,
+                      RLF_LESS_SLACKS - 1);
+    if (w->now.period < w->slack[i].period)
+        copy(w->problem, &w->slack[i], &w->now);
+}
+
 static bool
 anneal(walk *w, int64_t moves, const rlf_search_options *options)
 {
@@ -357,6 +406,7 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
         change(w);
         rlf_placing_look(w->e, &w->now);
         keep(w->problem, &w->now, w->found);
+        note_slack(w);
         w->looks++;
         if (!take(w, &was)) {
             memcpy(w->now.choice, choice, sizeof *choice * (size_t)n);
@@ -377,39 +427,51 @@ descend(walk *w, const rlf_placing *from)
 {
     copy(w->problem, &w->now, from);
     rlf_placing_look(w->e, &w->now);
-    rlf_search_descend(w->e, w->problem, NULL, NULL, &w->now);
+    descend_on(w->e, w->problem, w->ranks, NULL, NULL, &w->now);
     keep(w->problem, &w->now, w->found);
     if (rlf_placing_better(&w->now, w->best))
         copy(w->problem, w->best, &w->now);
 }
 
-void
-rlf_search_anneal(const rlf_problem *problem, const rlf_search_options *options,
-                  const rlf_placing *starts, int n_starts, rlf_arena *arena,
-                  rlf_found *out)
+static void
+found_begin(const rlf_problem *problem, rlf_arena *arena, rlf_found *out)
 {
     size_t n = (size_t)problem->n_calls;
     *out = (rlf_found){.best = {.period = INFINITY, .over = INFINITY}};
     out->best.choice = RLF_NEW_ARRAY(arena, int, n);
-    walk w = {.problem = problem,
-              .e = rlf_estimator_new(problem, arena),
-              .best = &out->best,
-              .found = out};
     for (int i = 0; i < RLF_SEARCH_KEPT; i++)
         out->kept[i].choice = RLF_NEW_ARRAY(arena, int, n);
-    w.now.choice = RLF_NEW_ARRAY(arena, int, n);
+}
+
+void
+rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
+                const rlf_scope *scope, const rlf_search_options *options,
+                uint32_t stream, const rlf_placing *starts, int n_starts,
+                double memory, rlf_placing slack[RLF_LESS_SLACKS],
+                rlf_arena *arena, rlf_found *out)
+{
+    walk w = {.problem = problem,
+              .e = e,
+              .best = &out->best,
+              .found = out,
+              .scope = scope,
+              .ranks = scope->ranks,
+              .memory = memory,
+              .slack = slack};
+    found_begin(problem, arena, out);
+    w.now.choice = RLF_NEW_ARRAY(arena, int, problem->n_calls);
+    w.chance = rlf_splitmix_begin(options->seed, stream);
+    for (int i = 0; i < n_starts; i++)
+        descend(&w, &starts[i]);
     for (int r = 0; r < RESTARTS && !out->stopped; r++) {
-        w.chance = rlf_splitmix_begin(options->seed, (uint32_t)r);
-        begin(&w, r);
+        if (r || !isfinite(out->best.period))
+            begin(&w, r % 2);
+        else
+            copy(problem, &w.now, &out->best);
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         descend(&w, &out->best);
     }
-    for (int i = 0; i < n_starts; i++)
-        descend(&w, &starts[i]);
-    for (int i = 0; i < ROUNDS && !out->stopped; i++)
-        out->stopped = keep_neighbours(&w, options);
-    if (out->n_kept && rlf_placing_better(&out->kept[0], &out->best))
-        copy(problem, &out->best, &out->kept[0]);
+    look_around(&w, options, 1);
     out->looks = w.looks;
 }
 
@@ -464,33 +526,121 @@ rlf_search_recut(rlf_estimator *e, const rlf_problem *p, rlf_placing *at)
     }
 }
 
-/* All that are kept, in order again, the best, and from `starts`. */
-static void
-recut_all(const rlf_problem *p, const rlf_placing *starts, int n_starts,
-          rlf_arena *arena, rlf_found *out)
+/* ---- the whole ---- */
+
+typedef struct listed {
+    double period;
+    int index;
+} listed;
+
+static int
+by_period(const void *p, const void *q)
 {
-    rlf_estimator *e = rlf_estimator_new(p, arena);
-    rlf_placing list[RLF_SEARCH_KEPT + 3];
-    int n = 0, others = 0;
-    for (int i = 0; i < p->n_calls; i++)
-        others += p->calls[i].n_others;
-    if (!others)
+    const listed *a = p, *b = q;
+    int by = (a->period > b->period) - (a->period < b->period);
+    return by ? by : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The shortest of what was found with less that may be the answer, and behind
+ * it the others that are kept. */
+static void
+choose(rlf_estimator *e, const rlf_problem *problem,
+       const rlf_search_options *options, const rlf_less *less,
+       rlf_arena *scratch, rlf_found *out)
+{
+    size_t n = less->list.count, fit = 0;
+    listed *list = RLF_NEW_ARRAY(scratch, listed, n + 1);
+    rlf_placing at;
+    for (size_t i = 0; i < n; i++) {
+        at.choice = less->list.data[i];
+        rlf_placing_look(e, &at);
+        if (isfinite(at.period))
+            list[fit++] = (listed){at.period, (int)i};
+        else if (!isfinite(out->best.period) && at.over < out->best.over)
+            copy(problem, &out->best, &at);
+    }
+    qsort(list, fit, sizeof *list, by_period);
+    bool may = false;
+    for (size_t i = 0; i < fit; i++) {
+        at = (rlf_placing){less->list.data[list[i].index], list[i].period, 0};
+        if (!may) {
+            may = !options->may || options->may(options->may_arg, &at);
+            if (may)
+                copy(problem, &out->best, &at);
+        }
+        if (may)
+            keep(problem, &at, out);
+    }
+}
+
+/* Adds what is near to those that are kept. It is looked for in just as much
+ * memory as there is, so with more it may not be found: what is shorter than
+ * the answer is left out. */
+static void
+add_others(walk *w, const rlf_search_options *options, rlf_arena *scratch)
+{
+    rlf_found *f = w->found;
+    rlf_placing best = f->best;
+    int n = 0;
+    best.choice = RLF_NEW_ARRAY(scratch, int, w->problem->n_calls);
+    copy(w->problem, &best, &f->best);
+    look_around(w, options, ROUNDS);
+    copy(w->problem, &f->best, &best);
+    for (int i = 0; i < f->n_kept; i++) {
+        rlf_placing at = f->kept[i];
+        if (at.period < best.period)
+            continue;
+        f->kept[i] = f->kept[n];
+        f->kept[n++] = at;
+    }
+    f->n_kept = n;
+    keep(w->problem, &best, f);
+}
+
+/* Nothing that was found with less fits: annealing where there is as much as
+ * there is. */
+static void
+walk_here(rlf_estimator *e, const rlf_problem *problem,
+          const rlf_search_options *options, rlf_arena *arena, rlf_found *out)
+{
+    rlf_scope all = {.ranks = problem->devices};
+    for (int i = 0; i < problem->n_calls; i++) {
+        int n = problem->calls[i].n_choices;
+        all.n[i] = n;
+        all.choices[i] = RLF_NEW_ARRAY(arena, int, n);
+        for (int k = 0; k < n; k++)
+            all.choices[i][k] = k;
+    }
+    rlf_search_walk(e, problem, &all, options, 0, NULL, 0, INFINITY, NULL,
+                    arena, out);
+}
+
+/* It was stopped, maybe before it came to all ranks: from the best so far
+ * downhill. */
+static void
+end_soon(rlf_estimator *e, const rlf_problem *problem, rlf_arena *scratch,
+         rlf_found *out)
+{
+    rlf_placing at = {.choice = RLF_NEW_ARRAY(scratch, int, problem->n_calls)};
+    if (!isfinite(out->best.period))
         return;
-    for (int i = 0; i < out->n_kept + 1 + n_starts; i++) {
-        const rlf_placing *from = i < out->n_kept ? &out->kept[i]
-                                  : i == out->n_kept
-                                      ? &out->best
-                                      : &starts[i - out->n_kept - 1];
-        list[n].choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
-        copy(p, &list[n], from);
-        rlf_search_recut(e, p, &list[n++]);
-    }
-    out->n_kept = 0;
-    for (int i = 0; i < n; i++) {
-        keep(p, &list[i], out);
-        if (rlf_placing_better(&list[i], &out->best))
-            copy(p, &out->best, &list[i]);
-    }
+    copy(problem, &at, &out->best);
+    rlf_search_descend(e, problem, NULL, NULL, &at);
+    keep(problem, &at, out);
+    copy(problem, &out->best, &at);
+}
+
+/* The proof, and what it finds if that is proved to be the best. */
+static void
+prove(rlf_estimator *e, const rlf_problem *problem,
+      const rlf_search_options *options, rlf_arena *arena, rlf_found *out,
+      rlf_proof *proof)
+{
+    rlf_placing best = {.choice = RLF_NEW_ARRAY(arena, int, problem->n_calls)};
+    copy(problem, &best, &out->best);
+    rlf_search_branch(e, problem, options, arena, &best, proof);
+    if (proof->optimal && rlf_placing_better(&best, &out->best))
+        copy(problem, &out->best, &best);
 }
 
 void
@@ -498,19 +648,40 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
            rlf_arena *arena, rlf_found *out)
 {
     rlf_arena *scratch = rlf_arena_new();
-    rlf_placing starts[2];
+    rlf_estimator *e = rlf_estimator_new(problem, scratch);
     rlf_proof proof = {0};
-    int n = rlf_search_smaller(problem, options, scratch, starts);
-    rlf_search_anneal(problem, options, starts, n, arena, out);
-    recut_all(problem, starts, n, scratch, out);
+    const rlf_less *less = options->less;
+    if (!less) {
+        rlf_less *made = RLF_NEW(arena, rlf_less);
+        rlf_less_find(problem, options, arena, made);
+        less = made;
+    }
+    found_begin(problem, arena, out);
+    out->less = less;
+    choose(e, problem, options, less, scratch, out);
+    out->stopped = less->stopped;
+    out->looks = less->looks;
+    if (!isfinite(out->best.period) && !out->stopped)
+        walk_here(e, problem, options, arena, out);
+    out->less = less;
+    if (out->stopped)
+        end_soon(e, problem, scratch, out);
+    walk w = {.problem = problem,
+              .e = e,
+              .best = &out->best,
+              .found = out,
+              .ranks = problem->devices};
+    w.now.choice = RLF_NEW_ARRAY(scratch, int, problem->n_calls);
+    w.looks = out->looks;
+    if (!out->stopped)
+        add_others(&w, options, scratch);
+    out->looks = w.looks;
     if (options->branches && !out->stopped)
-        rlf_search_branch(rlf_estimator_new(problem, arena), problem, options,
-                          arena, &out->best, &proof);
-    recut_all(problem, NULL, 0, scratch, out);
+        prove(e, problem, options, scratch, out, &proof);
     keep(problem, &out->best, out);
-    rlf_arena_free(scratch);
     out->bound = fmin(proof.bound, out->best.period);
     out->optimal = proof.optimal;
     out->stopped |= proof.stopped;
     out->looks += proof.looks;
+    rlf_arena_free(scratch);
 }

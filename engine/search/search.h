@@ -16,6 +16,9 @@ typedef struct rlf_placing {
     double over;   /* then: bytes by which the closest one does not */
 } rlf_placing;
 
+/* What was found with less (less.h). */
+typedef struct rlf_less rlf_less;
+
 typedef struct rlf_search_options {
     uint64_t seed;
     int64_t moves;    /* placements that annealing looks at */
@@ -24,6 +27,13 @@ typedef struct rlf_search_options {
      * its bound (else 0): true ends the search. NULL: nobody looks. */
     bool (*stop)(void *arg, double period, double bound);
     void *arg;
+    /* May this placement be the answer? Asked of the shortest that fit, in
+     * order, until one may. NULL: any may. */
+    bool (*may)(void *arg, const rlf_placing *at);
+    void *may_arg;
+    /* That an earlier search of the problem found, in as much memory or more:
+     * it is not looked for again. NULL: there was none. */
+    const rlf_less *less;
 } rlf_search_options;
 
 /* Placements that a search keeps. */
@@ -42,6 +52,7 @@ typedef struct rlf_found {
     bool optimal;  /* best is as short as any of these, but for rounding */
     bool stopped;  /* `stop` ended it: seed and budget do not repeat it */
     int64_t looks; /* placements looked at */
+    const rlf_less *less; /* what was found with less */
 } rlf_found;
 
 /* In `arena`. A problem into whose devices nothing fits is no error: see
@@ -71,32 +82,27 @@ bool rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
  * would find less with as many moves. */
 void rlf_search_recut(rlf_estimator *e, const rlf_problem *problem,
                       rlf_placing *at);
-/* The first half: annealing, and from `starts` downhill; no proof. */
-void rlf_search_anneal(const rlf_problem *problem,
-                       const rlf_search_options *options,
-                       const rlf_placing *starts, int n_starts,
-                       rlf_arena *arena, rlf_found *out);
-/* The search starts from its answers on the next smaller size of
- * rlf_search_sizes, and (on up to 256 ranks) with no more than so much memory:
- * 20, 40, ..., 160 GB, the largest that is less than there is. They start from
- * their own likewise, so that none of those is shorter than the answer here,
- * with moves of up to 8,000 (more are not spent on them). Returns how many fit;
- * in `arena`. */
-int rlf_search_smaller(const rlf_problem *problem,
-                       const rlf_search_options *options, rlf_arena *arena,
-                       rlf_placing out[2]);
-/* Sizes of that, and to how many bytes the memory of a device is lowered. */
-enum { RLF_SEARCH_SIZES = 32, RLF_SEARCH_RUNGS = 8 };
-/* All ranks, their half, quarter ..., and as many whole machines as there are
- * up to 8, of more a power of two; in one machine, of a number that is none
- * (rlf_cluster_meshes), more than half as well; descending. Returns how many.
- */
-int rlf_search_sizes(const rlf_problem *problem, int sizes[RLF_SEARCH_SIZES]);
-enum { RLF_SEARCH_SMALLER_MOVES = 8000 };
-/* The bytes to which it is for so many ranks of a problem, descending; the
- * first is no limit. Returns how many. */
-int rlf_search_rungs(const rlf_problem *problem, int ranks,
-                     double rungs[RLF_SEARCH_RUNGS + 1]);
+/* Choices that a walk may take: those on the first ranks. */
+typedef struct rlf_scope {
+    int ranks;
+    int *choices[RLF_SEARCH_CALLS]; /* per call, ascending */
+    int n[RLF_SEARCH_CALLS];
+} rlf_scope;
+/* Memory that a walk leaves, in parts of it, that are told from each other. */
+enum { RLF_LESS_SLACKS = 8 };
+#define RLF_LESS_SLACK 0.03
+/* The first half: from `starts` downhill, and annealing. `e` is of the problem;
+ * `stream` tells one walk's chance from another's. Of all placements that leave
+ * i * RLF_LESS_SLACK of `memory` (not looked at if it is infinite) the shortest
+ * goes to slack[i], which has room for it. */
+void rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
+                     const rlf_scope *scope, const rlf_search_options *options,
+                     uint32_t stream, const rlf_placing *starts, int n_starts,
+                     double memory, rlf_placing slack[RLF_LESS_SLACKS],
+                     rlf_arena *arena, rlf_found *out);
+/* rlf_search_descend on the first ranks. */
+void rlf_search_descend_on(rlf_estimator *e, const rlf_problem *problem,
+                           int ranks, rlf_placing *at);
 /* The second half: lowers *best where it finds better, and gives the bound that
  * it has proved with at most `branches` placements looked at. */
 typedef struct rlf_proof {

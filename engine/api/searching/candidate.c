@@ -44,6 +44,30 @@ rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
 }
 
 bool
+rlf_search_may(void *arg, const rlf_placing *at)
+{
+    rlf_search_ask *ask = arg;
+    const rlf_session *session = ask->s->session;
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_trial trial = {0};
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_plan *plan;
+    int n;
+    if (ask->left-- <= 0)
+        return true;
+    rlf_place_row *rows = rlf_pareto_rows(ask->pareto, at->choice, scratch, &n);
+    bool may = rlf_plan_candidate(session->graph, rows, n, ask->plan, scratch,
+                                  &ignored, &plan) >= 0 &&
+               rlf_plan_fits(plan, &ignored) >= 0 &&
+               rlf_trial_weigh(session, ask->s->outline, plan, scratch,
+                               &ignored, &trial) >= 0 &&
+               trial.fill <= 1 && rlf_trial_host_fits(&trial, &ignored) >= 0;
+    rlf_trial_close(&trial);
+    rlf_arena_free(scratch);
+    return may;
+}
+
+bool
 rlf_search_candidate_fits(const rlf_search_candidate *j)
 {
     return j->memory > 0 && j->fill <= 1 && !j->host_lacks;

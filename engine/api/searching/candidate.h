@@ -15,6 +15,8 @@ typedef struct rlf_searching {
     rlf_speeds speeds;
     rlf_plan_options plan; /* of candidates */
     rlf_session_found *out;
+    const rlf_less *less;     /* what was found with less; NULL: nothing was
+                                 looked for */
     const rlf_placing *tried; /* found with these lanes when they were tried;
                                  NULL: nothing, or it is among what was found */
     bool cut;                 /* not all layouts were measured */
@@ -31,6 +33,17 @@ typedef struct rlf_searching {
  * error says why there is none, or why no rank can have it. */
 rlf_status rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
                                      rlf_err *err);
+/* Plans that a search makes for its answer, at most. */
+enum { RLF_SEARCH_ASKED = 16 };
+/* Who asks whether plans of placements fit, which may be of other lanes. */
+typedef struct rlf_search_ask {
+    rlf_searching *s;
+    const rlf_pareto *pareto;
+    const rlf_plan_options *plan;
+    int left; /* plans that are still made; without any left all fit */
+} rlf_search_ask;
+/* `arg` is one of these: see rlf_search_options.may. */
+bool rlf_search_may(void *arg, const rlf_placing *at);
 /* It has a plan, and each rank has memory for it. */
 bool rlf_search_candidate_fits(const rlf_search_candidate *j);
 /* It takes the numbers of an earlier candidate that has the same plan. False:

@@ -28,16 +28,13 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
     return plan;
 }
 
-/* A trial with few moves that is no longer than so many times the step to beat
- * has all of them, as that one had. */
-#define NEAR 1.05
-
 /* The program with the lanes of `less`, in an arena of its own. */
 typedef struct trial {
     rlf_arena *arena;
     rlf_plan_options plan;
     rlf_pareto pareto;
     rlf_placing best;
+    const rlf_less *less;
     double period; /* the best on its ranks, and those they halve to */
 } trial;
 
@@ -50,33 +47,28 @@ ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
     return 2 * less->ranks == all ? all : less->ranks;
 }
 
-/* `least`: the step to beat. */
 static trial *
-try_lanes(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
+try_lanes(rlf_searching *s, const rlf_pareto_lesser *less)
 {
     rlf_arena *arena = rlf_arena_new();
     trial *t = RLF_NEW(arena, trial);
     rlf_pareto_options options = s->out->pareto.options;
-    rlf_search_options few = s->options->search, all = few;
+    rlf_search_options search = s->options->search;
     rlf_err err = RLF_ERR_NONE;
     *t = (trial){arena, plan_with(s, less->lanes, arena), .period = INFINITY};
     t->plan.ranks = ranks_of_trial(s, less);
     options.plan = &t->plan;
     options.like = &s->out->pareto;
-    few.branches = all.branches = 0;
-    if (few.moves > RLF_SEARCH_SMALLER_MOVES)
-        few.moves = RLF_SEARCH_SMALLER_MOVES;
+    search.branches = 0;
     if (rlf_pareto_make(&options, arena, &err, &t->pareto) >= 0) {
         rlf_found found;
+        rlf_search_ask ask = {s, &t->pareto, &t->plan, RLF_SEARCH_ASKED};
+        search.may = rlf_search_may;
+        search.may_arg = &ask;
         t->pareto.problem.memory = s->out->pareto.problem.memory;
-        rlf_search(&t->pareto.problem, &few, arena, &found);
+        rlf_search(&t->pareto.problem, &search, arena, &found);
         t->best = found.best;
-        if (few.moves < all.moves && !found.stopped &&
-            t->best.period >= least && t->best.period < NEAR * least) {
-            rlf_search(&t->pareto.problem, &all, arena, &found);
-            if (rlf_placing_better(&found.best, &t->best))
-                t->best = found.best;
-        }
+        t->less = found.less;
         t->period = t->best.period;
     }
     return t;
@@ -103,7 +95,7 @@ least_on(const rlf_problem *p, int ranks)
 
 /* The one of the lanes that do best, or NULL: those there are do. */
 static trial *
-best_lanes(const rlf_searching *s, const rlf_pareto_lesser **best)
+best_lanes(rlf_searching *s, const rlf_pareto_lesser **best)
 {
     const rlf_pareto *f = &s->out->pareto;
     double least = s->out->found.best.period * (1 - 1e-9);
@@ -112,7 +104,7 @@ best_lanes(const rlf_searching *s, const rlf_pareto_lesser **best)
         const rlf_pareto_lesser *less = &f->lesser[i];
         if (least_on(&f->problem, ranks_of_trial(s, less)) >= least)
             continue;
-        trial *now = try_lanes(s, less, least);
+        trial *now = try_lanes(s, less);
         if (now->period < least) {
             trial *last = kept;
             least = now->period;
@@ -161,9 +153,11 @@ rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed)
         take_problem(s, t);
         f->options.like = was;
         s->tried = &t->best;
+        s->less = t->less;
         return RLF_OK;
     }
     end_trial(t);
+    s->less = NULL;
     return rlf_pareto_make(&options, s->session->arena, err, f);
 }
 
@@ -181,6 +175,7 @@ rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err, bool *changed)
     s->plan = plan_with(s, was->fewest, s->session->arena);
     rlf_pareto_options options = was->options;
     options.like = was;
+    s->less = NULL;
     RLF_TRY(rlf_pareto_make(&options, s->session->arena, err, f));
     f->problem.memory = was->problem.memory;
     return RLF_OK;

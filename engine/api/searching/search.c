@@ -115,8 +115,13 @@ static rlf_status
 search_once(rlf_searching *s, rlf_err *err)
 {
     rlf_session_found *f = s->out;
-    rlf_search(&f->pareto.problem, &s->options->search, s->session->arena,
-               &f->found);
+    rlf_search_options options = s->options->search;
+    rlf_search_ask ask = {s, &f->pareto, &s->plan, RLF_SEARCH_ASKED};
+    options.may = rlf_search_may;
+    options.may_arg = &ask;
+    options.less = s->less;
+    rlf_search(&f->pareto.problem, &options, s->session->arena, &f->found);
+    s->less = f->found.less;
     keep_tried(s);
     f->stopped = f->found.stopped || s->cut;
     f->n_candidates = 0;
@@ -321,8 +326,9 @@ search_all(rlf_searching *s, rlf_err *err)
     RLF_TRY(rlf_search_lanes(s, err, &again));
     if (again)
         RLF_TRY(search_until_fit(s, err));
-    add_others(s);
-    if (s->plan.ranks <= RLF_SEARCH_SIMULATED) {
+    if (!s->options->estimate)
+        add_others(s);
+    if (!s->options->estimate && s->plan.ranks <= RLF_SEARCH_SIMULATED) {
         RLF_TRY(simulate_all(s, err));
         RLF_TRY(rlf_search_fused(s, err));
         RLF_TRY(rlf_search_generations(s, err));

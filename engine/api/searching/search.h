@@ -68,6 +68,8 @@ typedef struct rlf_session_search_options {
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
     bool keeps; /* what the rows of the program say; beside `auto` always */
+    bool estimate; /* it alone judges: nothing is simulated, and placements of
+                      others are left out */
     /* Called before each layout that is measured, with what part of all is
      * done: true ends it, and the search goes on with what there is. NULL:
      * nobody looks. */
