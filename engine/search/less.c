@@ -98,7 +98,7 @@ typedef struct chain {
     double *memory; /* of the walk at hand */
     double most;    /* of a device, that there is */
     double *least;  /* per size: bytes that each of its ranks holds at least */
-    rlf_scope scope;
+    rlf_search_scope scope;
     const rlf_search_options *asked; /* who looks on */
     double best; /* period of the shortest so far that surely fits */
     rlf_less *out;

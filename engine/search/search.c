@@ -9,7 +9,8 @@
 #include "engine/base/vec.h"
 #include "engine/search/less.h"
 
-enum { RESTARTS = 3, ROUNDS = 2, LOOK_EVERY = 4096 };
+/* Of the moves of a search that many are made with all that there is. */
+enum { RESTARTS = 3, LOOK_EVERY = 4096, PARTS_HERE = 4 };
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
@@ -19,7 +20,7 @@ typedef struct walk {
     rlf_placing now;
     rlf_placing *best;
     rlf_found *found;
-    const rlf_scope *scope;
+    const rlf_search_scope *scope;
     int ranks;          /* the first of them, on which it is */
     double memory;      /* INFINITY: it does not matter how much is left */
     rlf_placing *slack; /* per part of it that is left */
@@ -279,12 +280,12 @@ keep_neighbours(walk *w, const rlf_search_options *options)
     return false;
 }
 
-/* Placements next to those that are kept, and next to these. */
+/* Placements next to those that are kept. */
 static void
-look_around(walk *w, const rlf_search_options *options, int rounds)
+look_around(walk *w, const rlf_search_options *options)
 {
     rlf_found *f = w->found;
-    for (int i = 0; i < rounds && !f->stopped; i++)
+    if (!f->stopped)
         f->stopped = keep_neighbours(w, options);
     if (f->n_kept && rlf_placing_better(&f->kept[0], &f->best))
         copy(w->problem, &f->best, &f->kept[0]);
@@ -316,7 +317,7 @@ one_of(walk *w, const rlf_mesh_span *m)
 static int
 any_choice(walk *w, int call)
 {
-    const rlf_scope *s = w->scope;
+    const rlf_search_scope *s = w->scope;
     return s->choices[call][rlf_splitmix_below(&w->chance, s->n[call])];
 }
 
@@ -445,10 +446,11 @@ found_begin(const rlf_problem *problem, rlf_arena *arena, rlf_found *out)
 
 void
 rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
-                const rlf_scope *scope, const rlf_search_options *options,
-                uint32_t stream, const rlf_placing *starts, int n_starts,
-                double memory, rlf_placing slack[RLF_LESS_SLACKS],
-                rlf_arena *arena, rlf_found *out)
+                const rlf_search_scope *scope,
+                const rlf_search_options *options, uint32_t stream,
+                const rlf_placing *starts, int n_starts, double memory,
+                rlf_placing slack[RLF_LESS_SLACKS], rlf_arena *arena,
+                rlf_found *out)
 {
     walk w = {.problem = problem,
               .e = e,
@@ -471,7 +473,7 @@ rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         descend(&w, &out->best);
     }
-    look_around(&w, options, 1);
+    look_around(&w, options);
     out->looks = w.looks;
 }
 
@@ -529,7 +531,7 @@ rlf_search_recut(rlf_estimator *e, const rlf_problem *p, rlf_placing *at)
 /* ---- the whole ---- */
 
 typedef struct listed {
-    double period;
+    double period, moving; /* seconds of it, and in which weights move */
     int index;
 } listed;
 
@@ -538,6 +540,7 @@ by_period(const void *p, const void *q)
 {
     const listed *a = p, *b = q;
     int by = (a->period > b->period) - (a->period < b->period);
+    by = by ? by : (a->moving > b->moving) - (a->moving < b->moving);
     return by ? by : (a->index > b->index) - (a->index < b->index);
 }
 
@@ -555,7 +558,8 @@ choose(rlf_estimator *e, const rlf_problem *problem,
         at.choice = less->list.data[i];
         rlf_placing_look(e, &at);
         if (isfinite(at.period))
-            list[fit++] = (listed){at.period, (int)i};
+            list[fit++] =
+                (listed){at.period, rlf_estimate_moves(e, at.choice), (int)i};
         else if (!isfinite(out->best.period) && at.over < out->best.over)
             copy(problem, &out->best, &at);
     }
@@ -573,37 +577,13 @@ choose(rlf_estimator *e, const rlf_problem *problem,
     }
 }
 
-/* Adds what is near to those that are kept. It is looked for in just as much
- * memory as there is, so with more it may not be found: what is shorter than
- * the answer is left out. */
-static void
-add_others(walk *w, const rlf_search_options *options, rlf_arena *scratch)
-{
-    rlf_found *f = w->found;
-    rlf_placing best = f->best;
-    int n = 0;
-    best.choice = RLF_NEW_ARRAY(scratch, int, w->problem->n_calls);
-    copy(w->problem, &best, &f->best);
-    look_around(w, options, ROUNDS);
-    copy(w->problem, &f->best, &best);
-    for (int i = 0; i < f->n_kept; i++) {
-        rlf_placing at = f->kept[i];
-        if (at.period < best.period)
-            continue;
-        f->kept[i] = f->kept[n];
-        f->kept[n++] = at;
-    }
-    f->n_kept = n;
-    keep(w->problem, &best, f);
-}
-
-/* Nothing that was found with less fits: annealing where there is as much as
- * there is. */
+/* Annealing with just as much as there is. */
 static void
 walk_here(rlf_estimator *e, const rlf_problem *problem,
-          const rlf_search_options *options, rlf_arena *arena, rlf_found *out)
+          const rlf_search_options *options, const rlf_placing *start,
+          rlf_arena *arena, rlf_found *out)
 {
-    rlf_scope all = {.ranks = problem->devices};
+    rlf_search_scope all = {.ranks = problem->devices};
     for (int i = 0; i < problem->n_calls; i++) {
         int n = problem->calls[i].n_choices;
         all.n[i] = n;
@@ -611,8 +591,55 @@ walk_here(rlf_estimator *e, const rlf_problem *problem,
         for (int k = 0; k < n; k++)
             all.choices[i][k] = k;
     }
-    rlf_search_walk(e, problem, &all, options, 0, NULL, 0, INFINITY, NULL,
-                    arena, out);
+    rlf_search_walk(e, problem, &all, options, 0, start, start ? 1 : 0,
+                    INFINITY, NULL, arena, out);
+}
+
+/* Keeps a placement and the same with other cuts, unless it is shorter than the
+ * answer; one that is as long, and for which weights move less, is the answer.
+ */
+static void
+keep_longer(rlf_estimator *e, const rlf_problem *p, const rlf_placing *from,
+            double least, rlf_arena *scratch, rlf_found *out)
+{
+    rlf_placing at = {.choice = RLF_NEW_ARRAY(scratch, int, p->n_calls)};
+    copy(p, &at, from);
+    for (int cut = 0; cut < 2; cut++) {
+        if (cut)
+            rlf_search_recut(e, p, &at);
+        if (at.period < least)
+            continue;
+        keep(p, &at, out);
+        if (at.period <= out->best.period &&
+            rlf_estimate_moves(e, at.choice) <
+                rlf_estimate_moves(e, out->best.choice) * (1 - 1e-9))
+            copy(p, &out->best, &at);
+    }
+}
+
+/* Adds others that are kept. They are looked for with just as much memory as
+ * there is, so with more they may not be found: what is shorter than the answer
+ * is left out. */
+static void
+add_others(rlf_estimator *e, const rlf_problem *p,
+           const rlf_search_options *options, rlf_arena *scratch,
+           rlf_found *out)
+{
+    rlf_search_options some = *options;
+    rlf_found found[2];
+    double least = out->best.period;
+    some.moves /= PARTS_HERE;
+    walk_here(e, p, &some, &out->best, scratch, &found[0]);
+    out->stopped |= found[0].stopped;
+    out->looks += found[0].looks;
+    found[1] = *out;
+    for (int i = 0; i < RLF_SEARCH_KEPT; i++)
+        out->kept[i].choice = RLF_NEW_ARRAY(scratch, int, p->n_calls);
+    out->n_kept = 0;
+    for (int f = 0; f < 2; f++)
+        for (int i = 0; i < found[f].n_kept; i++)
+            keep_longer(e, p, &found[f].kept[i], least, scratch, out);
+    keep_longer(e, p, &out->best, least, scratch, out);
 }
 
 /* It was stopped, maybe before it came to all ranks: from the best so far
@@ -657,25 +684,16 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
         less = made;
     }
     found_begin(problem, arena, out);
-    out->less = less;
     choose(e, problem, options, less, scratch, out);
     out->stopped = less->stopped;
     out->looks = less->looks;
-    if (!isfinite(out->best.period) && !out->stopped)
-        walk_here(e, problem, options, arena, out);
-    out->less = less;
     if (out->stopped)
         end_soon(e, problem, scratch, out);
-    walk w = {.problem = problem,
-              .e = e,
-              .best = &out->best,
-              .found = out,
-              .ranks = problem->devices};
-    w.now.choice = RLF_NEW_ARRAY(scratch, int, problem->n_calls);
-    w.looks = out->looks;
-    if (!out->stopped)
-        add_others(&w, options, scratch);
-    out->looks = w.looks;
+    else if (isfinite(out->best.period))
+        add_others(e, problem, options, arena, out);
+    else
+        walk_here(e, problem, options, NULL, arena, out);
+    out->less = less;
     if (options->branches && !out->stopped)
         prove(e, problem, options, scratch, out, &proof);
     keep(problem, &out->best, out);

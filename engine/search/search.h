@@ -83,11 +83,11 @@ bool rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
 void rlf_search_recut(rlf_estimator *e, const rlf_problem *problem,
                       rlf_placing *at);
 /* Choices that a walk may take: those on the first ranks. */
-typedef struct rlf_scope {
+typedef struct rlf_search_scope {
     int ranks;
     int *choices[RLF_SEARCH_CALLS]; /* per call, ascending */
     int n[RLF_SEARCH_CALLS];
-} rlf_scope;
+} rlf_search_scope;
 /* Memory that a walk leaves, in parts of it, that are told from each other. */
 enum { RLF_LESS_SLACKS = 8 };
 #define RLF_LESS_SLACK 0.03
@@ -96,10 +96,11 @@ enum { RLF_LESS_SLACKS = 8 };
  * i * RLF_LESS_SLACK of `memory` (not looked at if it is infinite) the shortest
  * goes to slack[i], which has room for it. */
 void rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
-                     const rlf_scope *scope, const rlf_search_options *options,
-                     uint32_t stream, const rlf_placing *starts, int n_starts,
-                     double memory, rlf_placing slack[RLF_LESS_SLACKS],
-                     rlf_arena *arena, rlf_found *out);
+                     const rlf_search_scope *scope,
+                     const rlf_search_options *options, uint32_t stream,
+                     const rlf_placing *starts, int n_starts, double memory,
+                     rlf_placing slack[RLF_LESS_SLACKS], rlf_arena *arena,
+                     rlf_found *out);
 /* rlf_search_descend on the first ranks. */
 void rlf_search_descend_on(rlf_estimator *e, const rlf_problem *problem,
                            int ranks, rlf_placing *at);
