@@ -1,10 +1,12 @@
 /* Readings of a set by a model: logprob and value per response token, score per
- * sample. One forward pass without gradients, cut into micro-batches. Live
- * calls in an update are not run here: they are part of it (update.c). */
+ * sample. One forward pass without gradients, cut into micro-batches, in which
+ * samples of one prompt share what it is computed to. Live calls in an update
+ * are not run here: they are part of it (update.c). */
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "nodes/model/transformer.h"
 #include "nodes/model/buffers.h"
+#include "nodes/model/prefix.h"
 #include "nodes/sequences.h"
 
 static const rlf_formal formals[] = {
@@ -78,14 +80,21 @@ put_result(reader *r, micro m, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_rows_kind
+rows_of(const rlf_node *node)
+{
+    return rlf_read_kind_of(node->class) == RLF_READ_SCORE ? RLF_ROWS_LAST
+                                                           : RLF_ROWS_TOKENS;
+}
+
 /* A chunk of the layers on a micro-batch; the last stage has the result. */
 static rlf_status
 run_part(reader *r, micro m, int chunk, rlf_err *err)
 {
-    rlf_read_kind kind = rlf_read_kind_of(r->call->node->class);
-    RLF_TRY(rlf_pass_load(
-        r->pass, r->seqs + m.first, m.count, m.first,
-        kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
+    RLF_TRY(rlf_pass_load(r->pass, r->seqs + m.first, m.count, m.first,
+                          rows_of(r->call->node), err));
+    if (chunk == 0)
+        r->call->fed += (uint32_t)r->pass->m;
     RLF_TRY(rlf_transformer_forward_part(r->model, r->pass, chunk, err));
     if (rlf_table_ends(r->model->table, chunk))
         RLF_TRY(put_result(r, m, err));
@@ -140,9 +149,8 @@ step(rlf_call *call, rlf_err *err)
                                rlf_read_kind_of(call->node->class), call->rows,
                                n, err, &r.seqs));
     RLF_TRY(rlf_buffers_pass(model, RLF_USE_READ, err, &r.pass));
+    rlf_sequences_share(r.seqs, n, rows_of(call->node));
     call->fed = 0;
-    for (uint32_t i = 0; i < n; i++)
-        call->fed += r.seqs[i].n_prompt + r.seqs[i].n_response;
     for (uint32_t i = 0, fit; i < n; i += fit) {
         RLF_TRY(rlf_pass_fit(r.pass, r.seqs + i, n - i, err, &fit));
         RLF_PUSH_IN(call->env->pool, &r.micros, (micro){i, fit});
@@ -159,17 +167,18 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     rlf_lengths own = rlf_load_own(load, node->inputs[0]);
     const rlf_piece *piece = load->piece;
     bool one = piece && piece->kind == RLF_PIECE_FORWARD;
-    rlf_reading_load reading = {
-        .lengths = &own,
-        .n_lengths = 1,
-        .tokens = model->caps.tokens[RLF_USE_READ],
-        .rows = kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
-        .logprob = kind == RLF_READ_LOGPROB,
-        .scalar = kind != RLF_READ_LOGPROB,
-        .offload = model->offload,
-        .packed_rows = model->rows != NULL,
-        .one_chunk = one,
-        .chunk = one ? piece->chunk : 0};
+    rlf_reading_load reading = {.lengths = &own,
+                                .n_lengths = 1,
+                                .tokens = model->caps.tokens[RLF_USE_READ],
+                                .rows = rows_of(node),
+                                .each =
+                                    rlf_sequences_each(load, node->inputs[0]),
+                                .logprob = kind == RLF_READ_LOGPROB,
+                                .scalar = kind != RLF_READ_LOGPROB,
+                                .offload = model->offload,
+                                .packed_rows = model->rows != NULL,
+                                .one_chunk = one,
+                                .chunk = one ? piece->chunk : 0};
     rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
     if (one || rlf_load_has(load, RLF_PIECE_ROWS))
         rlf_cost_read(model->table, &reading, &counts);

@@ -99,6 +99,14 @@ rlf_sequences_lengths(const rlf_load *load, int value)
                          .response = (uint32_t)size->response};
 }
 
+uint64_t
+rlf_sequences_each(const rlf_load *load, int value)
+{
+    const rlf_set_size *size =
+        &load->sizes->set[load->graph->values.data[value].set];
+    return (uint64_t)fmax(1, size->samples / fmax(1, size->prompts));
+}
+
 const rlf_model *
 rlf_load_part(const rlf_load *load, int model)
 {

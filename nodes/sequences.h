@@ -38,6 +38,8 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
 
 /* The lengths of the samples of a set, at its caps. */
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
+/* Samples of a prompt of the set. */
+uint64_t rlf_sequences_each(const rlf_load *load, int value);
 /* Those that the rank is assigned of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* The samples of a set that the load is counted for on the rank: those of the

@@ -264,11 +264,12 @@ rlf_buffers_pass_bytes(const rlf_model *model, rlf_use use)
 size_t
 rlf_buffers_pass_host_bytes(const rlf_model *model, rlf_use use)
 {
-    /* four lists of integers, one of floats, offsets: rlf_pass_new */
+    /* four lists of integers, one of floats, offsets, and what sequences share:
+     * rlf_pass_new */
     int n = use == RLF_USE_UPDATE
                 ? first_flight(model, model->table->cut.chunks)
                 : 1;
-    return 6 * sizeof(int32_t) * ((size_t)model->caps.tokens[use] + 1) *
+    return 8 * sizeof(int32_t) * ((size_t)model->caps.tokens[use] + 1) *
            (size_t)n;
 }
 

@@ -208,6 +208,13 @@ set_attention_paged(const run *r, int layer, rlf_attention_paged_args *a)
     a->page_stride = g->page_stride;
 }
 
+static rlf_prefixes
+prefixes_of(const rlf_pass *p)
+{
+    return p->shares ? (rlf_prefixes){p->starts, p->parents}
+                     : (rlf_prefixes){0};
+}
+
 /* Is the packed matrix of this place of bf16? */
 static bool
 is_bf16(const run *r, const void *packed)
@@ -240,12 +247,14 @@ set_rest(const run *r, const rlf_kernel_call *from, rlf_kernel_call *c)
         break;
     case RLF_OP_attention:
         c->attention.offsets = r->pass->offsets;
+        c->attention.prefixes = prefixes_of(r->pass);
         break;
     case RLF_OP_attention_paged:
         set_attention_paged(r, c->layer, &c->attention_paged);
         break;
     case RLF_OP_attention_grad:
         c->attention_grad.offsets = r->pass->offsets;
+        c->attention_grad.prefixes = prefixes_of(r->pass);
         break;
     default:
         break;

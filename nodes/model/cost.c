@@ -9,6 +9,7 @@
 #include "kernels/expr_dense.h"
 #include "nodes/model/counter.h"
 #include "nodes/model/generate.h"
+#include "nodes/model/prefix.h"
 
 /* Sums over the passes of a call. */
 typedef struct sums {
@@ -194,15 +195,25 @@ pairs_between(double first, double last, double window)
     return pairs_between(first, window, 0) + (last - window) * window;
 }
 
+/* n of them, without the first `shared` tokens. */
 static void
-add_sequence(const counter *c, const rlf_lengths *l, double n, bool last,
-             sums *s)
+add_sequences(const counter *c, const rlf_lengths *l, double n, double shared,
+              bool last, sums *s)
 {
     double length = (double)l->prompt + l->response;
-    s->tokens += n * length;
+    s->tokens += n * (length - shared);
     s->rows += n * (last ? 1 : l->response);
-    s->pairs += n * pairs_between(0, length, 0);
-    s->nearby += n * pairs_between(0, length, c->config->window);
+    s->pairs += n * pairs_between(shared, length, 0);
+    s->nearby += n * pairs_between(shared, length, c->config->window);
+}
+
+/* Tokens of a prompt that samples share: all before the first of which
+ * something is wanted. */
+static uint64_t
+shared_of(const rlf_lengths *l, const rlf_reading_load *load)
+{
+    bool all = load->rows == RLF_ROWS_LAST && l->response;
+    return load->each > 1 && l->prompt ? l->prompt - !all : 0;
 }
 
 /* As rlf_pass_fit cuts them. */
@@ -211,22 +222,21 @@ sum_reading(const counter *c, const rlf_reading_load *load)
 {
     sums s = {0};
     uint64_t room = 0;
+    bool last = load->rows == RLF_ROWS_LAST;
     for (size_t i = 0; i < load->n_lengths; i++) {
         const rlf_lengths *l = &load->lengths[i];
-        uint64_t length = (uint64_t)l->prompt + l->response, n = l->n;
-        add_sequence(c, l, (double)n, load->rows == RLF_ROWS_LAST, &s);
-        if (!length || !n)
-            continue;
-        uint64_t fit = room / length < n ? room / length : n;
-        room -= fit * length;
-        n -= fit;
-        uint64_t each = load->tokens / length ? load->tokens / length : 1;
-        if (!n)
-            continue;
-        uint64_t passes = (n + each - 1) / each;
-        uint64_t rest = n - (passes - 1) * each;
-        s.passes += (double)passes;
-        room = load->tokens > rest * length ? load->tokens - rest * length : 0;
+        const rlf_prefix_load prefix = {.n = l->n,
+                                        .each = load->each > 1 ? load->each : 1,
+                                        .length =
+                                            (uint64_t)l->prompt + l->response,
+                                        .shared = shared_of(l, load)};
+        rlf_prefix_cut cut = rlf_prefix_cut_of(&prefix, load->tokens, &room);
+        if (!prefix.length)
+            cut.whole = l->n;
+        add_sequences(c, l, (double)cut.whole, 0, last, &s);
+        add_sequences(c, l, (double)(l->n - cut.whole), (double)prefix.shared,
+                      last, &s);
+        s.passes += (double)cut.passes;
     }
     return s;
 }

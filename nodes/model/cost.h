@@ -46,6 +46,8 @@ typedef struct rlf_reading_load {
     size_t n_lengths;
     uint32_t tokens; /* T */
     rlf_rows_kind rows;
+    uint64_t each; /* samples of a prompt, which they share (prefix.h) and come
+                      one behind another; 0: each has its own */
     bool logprob, scalar; /* heads that are read */
     bool recompute;       /* of a pass that trains */
     bool offload;         /* weights lie in host memory */

@@ -30,6 +30,7 @@ libnodes_a_SOURCES += \
 	nodes/model/parallel.c nodes/model/parallel.h \
 	nodes/model/pack.c \
 	nodes/model/pass.c nodes/model/pass.h \
+	nodes/model/prefix.c nodes/model/prefix.h \
 	nodes/model/program.c nodes/model/program.h \
 	nodes/model/adapter.c nodes/model/adapter.h nodes/model/adapter_files.c nodes/model/adapter_files.h \
 	nodes/model/families/families.h nodes/model/families/family.def \
@@ -60,7 +61,7 @@ libnodes_a_SOURCES += \
 	nodes/model/buffers.c nodes/model/buffers.h
 
 check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_memory tests/unit/model_merge tests/unit/model_move tests/unit/model_parity tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
+	tests/unit/model_memory tests/unit/model_merge tests/unit/model_move tests/unit/model_parity tests/unit/model_prefix tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
 	tests/unit/model_rope \
 	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
@@ -74,6 +75,7 @@ tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_merge_LDADD = $(NODES_LIBS)
 tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.a $(PLAN_LIBS)
+tests_unit_model_prefix_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_programs_LDADD = $(NODES_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_recorded_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)

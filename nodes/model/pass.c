@@ -217,6 +217,8 @@ open_pass(rlf_pass *p, rlf_err *err)
     RLF_TRY(
         rlf_try_array(n, sizeof *p->host_floats, what, err, &p->host_floats));
     RLF_TRY(rlf_try_array(n + 1, sizeof *p->offsets, what, err, &p->offsets));
+    RLF_TRY(rlf_try_array(n, sizeof *p->starts, what, err, &p->starts));
+    RLF_TRY(rlf_try_array(n, sizeof *p->parents, what, err, &p->parents));
     if (drops(p->table, &p->options))
         RLF_TRY(
             rlf_try_array(n, sizeof *p->host_keys, what, err, &p->host_keys));
@@ -265,6 +267,8 @@ rlf_pass_free(rlf_pass *p)
     free(p->host_floats);
     free(p->host_keys);
     free(p->offsets);
+    free(p->starts);
+    free(p->parents);
     free(p);
 }
 
@@ -335,6 +339,7 @@ rlf_pass_fit(const rlf_pass *p, const rlf_sequence *seqs, uint32_t n,
                             "a sequence of %llu tokens does not fit into a "
                             "micro-batch of %d",
                             (unsigned long long)length, p->options.tokens);
+        length -= i ? seqs[i].shared : 0;
         if (used + length > room)
             break;
         used += length;
@@ -369,12 +374,26 @@ add_row(rlf_pass *p, int64_t token, int32_t target, float temperature)
     p->n_rows++;
 }
 
-/* The tokens of the sequence whose tokens begin at `first`. */
+/* The tokens of the sequence whose own tokens begin at row `first`, with token
+ * `start`. */
 static void
-draw_keys(rlf_pass *p, const rlf_sequence *s, int64_t first)
+draw_keys(rlf_pass *p, const rlf_sequence *s, int64_t first, int64_t start)
 {
     for (int64_t i = first; p->keys && i < p->m; i++)
-        p->host_keys[i] = rlf_draw(&s->drops, (uint64_t)(i - first));
+        p->host_keys[i] = rlf_draw(&s->drops, (uint64_t)(start + i - first));
+}
+
+/* What sequence i shares is that of the one before or, as far as that itself
+ * shares it, of its parent. */
+static void
+set_parent(rlf_pass *p, uint32_t i, uint32_t shared)
+{
+    int32_t of = shared ? (int32_t)i - 1 : -1;
+    while (of >= 0 && p->starts[of] >= (int32_t)shared)
+        of = p->parents[of];
+    p->starts[i] = (int32_t)shared;
+    p->parents[i] = of;
+    p->shares |= shared > 0;
 }
 
 /* Is response token k the model's own? *run: the first one that does not end
@@ -412,6 +431,25 @@ send(rlf_pass *p, rlf_err *err)
                           err);
 }
 
+/* The sequence's tokens behind the first `start`, and its rows. */
+static rlf_status
+add_sequence(rlf_pass *p, const rlf_sequence *s, uint32_t start,
+             uint32_t sample, rlf_rows_kind rows, rlf_err *err)
+{
+    for (uint32_t k = start; k < s->n_prompt; k++)
+        RLF_TRY(add_token(p, s->prompt[k], (int32_t)k, sample, err));
+    uint32_t k = start > s->n_prompt ? start - s->n_prompt : 0;
+    for (uint32_t run = 0; k < s->n_response; k++) {
+        if (rows == RLF_ROWS_TOKENS && is_own(s, k, &run))
+            add_row(p, p->m - 1, (int32_t)s->response[k], s->temperature);
+        RLF_TRY(add_token(p, s->response[k], (int32_t)(s->n_prompt + k), sample,
+                          err));
+    }
+    if (rows == RLF_ROWS_LAST)
+        add_row(p, p->m - 1, -1, 1);
+    return RLF_OK;
+}
+
 rlf_status
 rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
               rlf_rows_kind rows, rlf_err *err)
@@ -420,6 +458,7 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
     p->n_seqs = n;
     p->one_temperature = true;
     p->paged = NULL;
+    p->shares = false;
     for (uint32_t i = 0; i < n; i++) {
         const rlf_sequence *s = &seqs[i];
         if (s->n_prompt + s->n_response == 0 ||
@@ -432,18 +471,11 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
                               "it: begin prompts with a start token");
             return RLF_USER;
         }
+        uint32_t start = i ? s->shared : 0;
         p->offsets[i] = (int32_t)p->m;
-        for (uint32_t k = 0; k < s->n_prompt; k++)
-            RLF_TRY(add_token(p, s->prompt[k], (int32_t)k, first + i, err));
-        for (uint32_t k = 0, run = 0; k < s->n_response; k++) {
-            if (rows == RLF_ROWS_TOKENS && is_own(s, k, &run))
-                add_row(p, p->m - 1, (int32_t)s->response[k], s->temperature);
-            RLF_TRY(add_token(p, s->response[k], (int32_t)(s->n_prompt + k),
-                              first + i, err));
-        }
-        if (rows == RLF_ROWS_LAST)
-            add_row(p, p->m - 1, -1, 1);
-        draw_keys(p, s, p->offsets[i]);
+        set_parent(p, i, start);
+        RLF_TRY(add_sequence(p, s, start, first + i, rows, err));
+        draw_keys(p, s, p->offsets[i], start);
     }
     p->offsets[n] = (int32_t)p->m;
     return send(p, err);

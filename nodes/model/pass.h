@@ -33,6 +33,11 @@ typedef struct rlf_sequence {
     const rlf_token_run *runs;
     uint32_t n_runs;
     rlf_random_key drops; /* by which dropout is drawn, token by token */
+    /* Of its tokens so many of the beginning are those of the sequence before
+     * it in a list, and computed with that one if both are in one pass
+     * (prefix.h). It has at least a token more, and nothing is wanted of them
+     * here. */
+    uint32_t shared;
 } rlf_sequence;
 
 /* Returns how many tokens are the model's own: rows of RLF_ROWS_TOKENS. */
@@ -82,6 +87,10 @@ typedef struct rlf_pass {
     float *host_floats;
     uint64_t *host_keys;
     int32_t *offsets; /* [T + 1], host */
+    /* [T], host: where sequences that share a beginning have tokens of their
+     * own, and with which they share it (rlf_prefixes). */
+    int32_t *starts, *parents;
+    bool shares; /* one does */
     bool one_temperature;
     const rlf_paged *paged; /* NULL: packed sequences */
 
@@ -141,9 +150,9 @@ rlf_real *rlf_pass_back(const rlf_pass *pass, int chunk);
 /* The place where the residual goes out. */
 rlf_real *rlf_pass_output(const rlf_pass *pass, int chunk);
 
-/* Finds how many of the n sequences fit into one pass, in order: at least one
- * if n is not 0, else RLF_USER: the first is longer than the pass, or than the
- * model's context. */
+/* Finds how many of the n sequences fit into one pass, in order, with what they
+ * share: at least one if n is not 0, else RLF_USER: the first is longer than
+ * the pass, or than the model's context. */
 rlf_status rlf_pass_fit(const rlf_pass *pass, const rlf_sequence *seqs,
                         uint32_t n, rlf_err *err, uint32_t *fit);
 /* Make these sequences the micro-batch at hand. RLF_USER names the sequence

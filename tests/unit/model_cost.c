@@ -8,6 +8,7 @@
 #include "engine/comm/comm.h"
 #include "engine/layout/layout.h"
 #include "nodes/model/cost.h"
+#include "nodes/model/prefix.h"
 
 #include "nodes/model/generate.h"
 #include "nodes/model/gradient.h"
@@ -58,25 +59,38 @@ random_config(uint64_t *seed)
 typedef struct batch {
     rlf_lengths lengths[LISTS];
     size_t n_lengths;
+    uint64_t each; /* samples of a prompt, which share it */
     rlf_sequence seqs[LISTS * MOST];
     uint32_t n;
 } batch;
+
+/* Prompts one behind another, which begin otherwise, have tokens of their own.
+ */
+static const uint32_t *
+prompt_of(const uint32_t *ids, uint64_t i)
+{
+    return ids + i % 2;
+}
 
 static void
 random_batch(batch *b, const uint32_t *ids, uint64_t *seed)
 {
     b->n_lengths = choose(seed, 1, LISTS);
     b->n = 0;
+    b->each = choose(seed, 0, 1) ? choose(seed, 2, 5) : 0;
+    uint64_t prompts = 0;
     for (size_t i = 0; i < b->n_lengths; i++) {
         rlf_lengths *l = &b->lengths[i];
         *l = (rlf_lengths){.n = choose(seed, 1, 9),
                            .prompt = choose(seed, 1, 60),
                            .response = choose(seed, 1, 60)};
-        for (uint64_t k = 0; k < l->n; k++)
-            b->seqs[b->n++] = (rlf_sequence){.prompt = ids,
+        for (uint64_t k = 0; k < l->n; k++) {
+            prompts += !b->each || k % b->each == 0;
+            b->seqs[b->n++] = (rlf_sequence){.prompt = prompt_of(ids, prompts),
                                              .n_prompt = l->prompt,
-                                             .response = ids,
+                                             .response = prompt_of(ids, b->n),
                                              .n_response = l->response};
+        }
     }
 }
 
@@ -244,6 +258,9 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
                              .split = options.split,
                              .rows = choose(seed, 0, 2) ? RLF_ROWS_TOKENS
                                                         : RLF_ROWS_LAST};
+    load.each = b.each;
+    if (b.each)
+        rlf_sequences_share(b.seqs, b.n, load.rows);
     load.logprob = load.rows == RLF_ROWS_TOKENS && choose(seed, 0, 3) != 0;
     load.scalar = !load.logprob || choose(seed, 0, 1);
     size_t n = (size_t)options.tokens * sizeof(float);

@@ -17,6 +17,7 @@
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/parallel.h"
+#include "nodes/model/prefix.h"
 #include "tests/unit/model.h"
 
 enum { SEQS = 7, MOST = 24, NEW = 8, LANES = 4, RANKS = 8 };
@@ -65,6 +66,18 @@ typedef struct rank {
     rlf_arena *arena;
 } rank;
 
+/* Each begins as the one before, which those of a lane share. */
+static void
+share(task *k)
+{
+    for (uint32_t i = 1; i < SEQS; i++) {
+        uint32_t n = k->seqs[i].n_prompt, most = k->seqs[i - 1].n_prompt;
+        memcpy(k->ids[i], k->ids[i - 1],
+               (n < most ? n : most) * sizeof k->ids[0][0]);
+    }
+    rlf_sequences_share(k->seqs, SEQS, RLF_ROWS_TOKENS);
+}
+
 static void
 make_task(task *k, int kv_heads, uint64_t seed)
 {
@@ -106,6 +119,8 @@ make_task(task *k, int kv_heads, uint64_t seed)
         for (uint32_t t = 0; t < s->n_prompt + s->n_response; t++)
             k->ids[i][t] = choose(&seed, 0, vocab - 1);
     }
+    if (kind % 5 < 2)
+        share(k);
     for (size_t i = 0; i < RLF_COUNT(k->weight); i++)
         k->weight[i] = test_float(&seed);
     k->greedy = choose(&seed, 0, 2) == 0;

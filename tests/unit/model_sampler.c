@@ -8,6 +8,7 @@
  * the CPU, and in bf16. */
 #include "engine/dev/replay.h"
 #include "nodes/model/handover.h"
+#include "nodes/model/prefix.h"
 #include "tests/unit/model_places.h"
 
 #define MOST_SAMPLES 100
@@ -325,6 +326,8 @@ trainer_differs(const rlf_model_config *config, uint64_t weights,
                                  .n_response = r[i].n,
                                  .temperature = temperature};
     float *logprob = rlf_calloc((size_t)options.tokens, sizeof *logprob);
+    if (choose(seed, 0, 1)) /* samples share their prompt */
+        rlf_sequences_share(seqs, n, RLF_ROWS_TOKENS);
     for (uint32_t i = 0; i < n;) {
         uint32_t fit;
         MUST(&t, rlf_pass_fit(pass, seqs + i, n - i, &t.err, &fit));
