@@ -38,7 +38,7 @@ rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows)
             k = most < s->n_prompt ? most : s->n_prompt;
         while (k < most && token_at(s, k) == token_at(of, k))
             k++;
-        s->shared = (uint32_t)k;
+        s->shared = k == most || k >= RLF_PREFIX_LEAST ? (uint32_t)k : 0;
     }
 }
 

@@ -6,6 +6,10 @@
 
 #include "nodes/model/pass.h"
 
+/* A shorter beginning of prompts that go on otherwise, as a start token, is not
+ * worth a detour. */
+#define RLF_PREFIX_LEAST 16
+
 /* Set what each of n sequences shares with the one before it in the list (the
  * first: nothing): the tokens that both begin with, as far as what is wanted of
  * it lies behind them. No bit of a forward pass depends on it. */
