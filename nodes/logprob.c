@@ -2,6 +2,9 @@
  * sample. One forward pass without gradients, cut into micro-batches, in which
  * samples of one prompt share what it is computed to. Live calls in an update
  * are not run here: they are part of it (update.c). */
+#include <stdlib.h>
+#include <string.h>
+
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "nodes/model/transformer.h"
@@ -46,9 +49,33 @@ typedef struct reader {
     rlf_call *call;
     const rlf_model *model;
     rlf_pass *pass;
+    const uint32_t *rows; /* of the piece, ascending, so that those of a prompt
+                             follow one another; NULL: all */
     rlf_sequence *seqs;
     RLF_VEC(micro) micros;
 } reader;
+
+static int
+ascending(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static rlf_status
+sort_rows(reader *r, rlf_err *err)
+{
+    const rlf_call *call = r->call;
+    uint32_t *rows;
+    if (!call->rows)
+        return RLF_OK;
+    RLF_TRY(rlf_arena_try(call->env->pool, sizeof *rows * (call->n_rows + 1),
+                          "the order in which samples are read", err, &rows));
+    memcpy(rows, call->rows, sizeof *rows * call->n_rows);
+    qsort(rows, call->n_rows, sizeof *rows, ascending);
+    r->rows = rows;
+    return RLF_OK;
+}
 
 /* Puts the results of the heads for the micro-batch at hand into the column. */
 static rlf_status
@@ -68,7 +95,7 @@ put_result(reader *r, micro m, rlf_err *err)
         pass, kind == RLF_READ_LOGPROB ? pass->logprob : pass->scalar,
         pass->n_rows, err, got));
     for (uint32_t i = m.first; i < m.first + m.count; i++) {
-        uint32_t row = call->rows ? call->rows[i] : i;
+        uint32_t row = r->rows ? r->rows[i] : i;
         if (kind == RLF_READ_SCORE) {
             out[row] = (double)*got++;
             continue;
@@ -93,8 +120,6 @@ run_part(reader *r, micro m, int chunk, rlf_err *err)
 {
     RLF_TRY(rlf_pass_load(r->pass, r->seqs + m.first, m.count, m.first,
                           rows_of(r->call->node), err));
-    if (chunk == 0)
-        r->call->fed += (uint32_t)r->pass->m;
     RLF_TRY(rlf_transformer_forward_part(r->model, r->pass, chunk, err));
     if (rlf_table_ends(r->model->table, chunk))
         RLF_TRY(put_result(r, m, err));
@@ -145,14 +170,17 @@ step(rlf_call *call, rlf_err *err)
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
     rlf_model *model = rlf_model_of(call, call->node->receiver);
     reader r = {.call = call, .model = model};
+    RLF_TRY(sort_rows(&r, err));
     RLF_TRY(rlf_sequences_read(call->env, rows, object,
-                               rlf_read_kind_of(call->node->class), call->rows,
-                               n, err, &r.seqs));
+                               rlf_read_kind_of(call->node->class), r.rows, n,
+                               err, &r.seqs));
     RLF_TRY(rlf_buffers_pass(model, RLF_USE_READ, err, &r.pass));
     rlf_sequences_share(r.seqs, n, rows_of(call->node));
-    call->fed = 0;
+    call->fed = 0; /* also what is shared: measured times are of such */
+    for (uint32_t i = 0; i < n; i++)
+        call->fed += r.seqs[i].n_prompt + r.seqs[i].n_response;
     for (uint32_t i = 0, fit; i < n; i += fit) {
-        RLF_TRY(rlf_pass_fit(r.pass, r.seqs + i, n - i, err, &fit));
+        RLF_TRY(rlf_prefix_fit(r.pass, r.seqs + i, n - i, false, err, &fit));
         RLF_PUSH_IN(call->env->pool, &r.micros, (micro){i, fit});
     }
     return run_micros(&r, err);

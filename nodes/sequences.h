@@ -38,7 +38,7 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
 
 /* The lengths of the samples of a set, at its caps. */
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
-/* Samples of a prompt of the set. */
+/* Samples of a prompt of the set, on average. */
 uint64_t rlf_sequences_each(const rlf_load *load, int value);
 /* Those that the rank is assigned of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);

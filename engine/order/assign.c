@@ -116,6 +116,29 @@ together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
             node->grain == RLF_GRAIN_GROUP);
 }
 
+/* Rows of the prompt that row k belongs to. */
+static uint32_t
+siblings(const track *t, uint32_t k)
+{
+    uint32_t first = k, last = k + 1;
+    while (first > 0 && t->owner[first - 1] == t->owner[k])
+        first--;
+    while (last < t->n_rows && t->owner[last] == t->owner[k])
+        last++;
+    return last - first;
+}
+
+/* Who reads the rows of a prompt together computes it once. */
+static void
+share_prompts(const track *t, assignment *d)
+{
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t row = d->rows[d->units[i].first];
+        uint64_t saved = t->prompts[row] - t->prompts[row] / siblings(t, row);
+        d->units[i].tokens -= saved;
+    }
+}
+
 static void
 list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
            assignment *out)
@@ -134,6 +157,8 @@ list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         u->first = first;
         u->last = last;
     }
+    if (in->node->class->work == RLF_WORK_READ && t->owner && t->prompts)
+        share_prompts(t, out);
 }
 
 /* Those of calls whose rows were assigned, and that are not posted. */

@@ -39,6 +39,8 @@ typedef struct track {
     uint32_t *n_have; /* per rank: so many of these; NULL: nobody has any */
     uint32_t *tokens; /* per row: of the sequence that it stands for, as far as
                          is known; that of an input; NULL: nothing is known */
+    uint32_t *prompts; /* per row, of sampled ones: those of them that are the
+                          prompt's; as `tokens` */
     bool assigned;    /* some rows */
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */

@@ -96,6 +96,7 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
     uint32_t *tokens = RLF_NEW_ARRAY(arena, uint32_t, t->n_rows);
     if (t->tokens) /* of prompts; may be those of another instance */
         memcpy(tokens, t->tokens, t->n_rows * sizeof *tokens);
+    t->prompts = t->tokens;
     t->tokens = tokens;
 }
 

@@ -234,8 +234,10 @@ inherit_rows(rlf_control *c, int instance)
             continue;
         if (!t->opened)
             rlf_control_set_rows(c, instance, of->n_rows, of->owner);
-        if (!t->tokens)
+        if (!t->tokens) {
             t->tokens = of->tokens;
+            t->prompts = of->prompts;
+        }
     }
     return t->opened;
 }

@@ -216,24 +216,24 @@ shared_of(const rlf_lengths *l, const rlf_reading_load *load)
     return load->each > 1 && l->prompt ? l->prompt - !all : 0;
 }
 
-/* As rlf_pass_fit cuts them; of samples that share their prompts what is counted
- * by chunks is one micro-batch. */
+/* As rlf_prefix_fit cuts them; what is counted by chunks of samples that share
+ * their prompts is one micro-batch. */
 static sums
 sum_reading(const counter *c, const rlf_reading_load *load)
 {
     sums s = {0};
     uint64_t room = 0;
-    bool one = load->one_chunk && load->each > 1;
-    uint64_t tokens = one ? UINT64_MAX : load->tokens;
-    bool last = load->rows == RLF_ROWS_LAST;
+    bool last = load->rows == RLF_ROWS_LAST, shares = load->each > 1;
+    bool one = load->one_chunk && shares;
     for (size_t i = 0; i < load->n_lengths; i++) {
         const rlf_lengths *l = &load->lengths[i];
         const rlf_prefix_load prefix = {.n = l->n,
-                                        .each = load->each > 1 ? load->each : 1,
+                                        .each = shares ? load->each : 1,
                                         .length =
                                             (uint64_t)l->prompt + l->response,
                                         .shared = shared_of(l, load)};
-        rlf_prefix_cut cut = rlf_prefix_cut_of(&prefix, tokens, &room);
+        rlf_prefix_cut cut =
+            rlf_prefix_cut_of(&prefix, one ? UINT64_MAX : load->tokens, &room);
         if (!prefix.length)
             cut.whole = l->n;
         add_sequences(c, l, (double)cut.whole, 0, last, &s);

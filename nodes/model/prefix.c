@@ -38,22 +38,17 @@ rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows)
             k = most < s->n_prompt ? most : s->n_prompt;
         while (k < most && token_at(s, k) == token_at(of, k))
             k++;
-        s->shared = k == most || k >= RLF_PREFIX_LEAST ? (uint32_t)k : 0;
+        bool all = k == most || k + 1 >= s->n_prompt; /* the same prompt */
+        s->shared = all || k >= RLF_PREFIX_LEAST ? (uint32_t)k : 0;
     }
 }
 
-rlf_status
-rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
-               rlf_err *err, uint32_t *fit)
+/* RLF_USER: those of the first do not fit. */
+static rlf_status
+refuse(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n, rlf_err *err)
 {
     uint64_t tokens = 0;
-    uint32_t most, together = 0;
-    RLF_TRY(rlf_pass_fit(pass, seqs, n, err, fit));
-    most = *fit;
-    while (*fit > 0 && *fit < n && seqs[*fit].shared)
-        --*fit;
-    if (*fit > 0 || !most)
-        return RLF_OK;
+    uint32_t together = 0;
     do {
         const rlf_sequence *s = &seqs[together];
         tokens += (uint64_t)s->n_prompt + s->n_response;
@@ -62,92 +57,79 @@ rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
     return rlf_fail(err, RLF_USER,
                     "the %u samples of a prompt that share it have %llu "
                     "tokens, which do not fit into a micro-batch of %d",
-                    together, (unsigned long long)tokens,
-                    pass->options.tokens);
+                    together, (unsigned long long)tokens, pass->options.tokens);
+}
+
+rlf_status
+rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
+               bool whole, rlf_err *err, uint32_t *fit)
+{
+    uint32_t most;
+    RLF_TRY(rlf_pass_fit(pass, seqs, n, err, fit));
+    most = *fit;
+    while (*fit > 0 && *fit < n && seqs[*fit].shared)
+        --*fit;
+    if (*fit > 0 || !most)
+        return RLF_OK;
+    *fit = most;
+    return whole ? refuse(pass, seqs, n, err) : RLF_OK;
 }
 
 /* ---- what it costs ---- */
 
-/* A walk over the sequences: how many are done, and the passes so far. */
-typedef struct walk {
-    uint64_t done;
-    rlf_prefix_cut cut;
-} walk;
-
-/* As many sequences as have room in a pass, of which the next is computed
- * whole if nothing is in it. */
-static void
-fill(const rlf_prefix_load *l, uint64_t *room, walk *w)
+/* Tokens of so many samples of a prompt, at least one. */
+static uint64_t
+tokens_of(const rlf_prefix_load *l, uint64_t samples)
 {
-    uint64_t more = l->length - l->shared, rest = l->each - 1;
-    uint64_t place = w->done % l->each, left = l->n - w->done, fit;
-    if (*room < l->length || !left)
-        return;
-    /* what is left of the first prompt */
-    *room -= l->length;
-    fit = more ? *room / more : left;
-    fit = fit < rest - place ? fit : rest - place;
-    fit = fit < left - 1 ? fit : left - 1;
-    *room -= fit * more;
-    w->done += 1 + fit;
-    w->cut.whole++;
-    if (w->done == l->n || place + 1 + fit < l->each)
-        return;
-    /* whole prompts, and a part of one */
-    uint64_t all = l->length + rest * more;
-    uint64_t prompts = *room / all, most = (l->n - w->done) / l->each;
-    prompts = prompts < most ? prompts : most;
-    *room -= prompts * all;
-    w->done += prompts * l->each;
-    w->cut.whole += prompts;
-    if (*room < l->length || w->done == l->n)
-        return;
-    *room -= l->length;
-    left = l->n - w->done - 1;
-    fit = more ? *room / more : left;
-    fit = fit < rest ? fit : rest;
-    fit = fit < left ? fit : left;
-    *room -= fit * more;
-    w->done += 1 + fit;
-    w->cut.whole++;
+    return l->length + (samples - 1) * (l->length - l->shared);
 }
 
-/* Passes begin again and again at the same place of a prompt: skips as many
- * rounds from there to there as are whole. */
+/* So many samples of one prompt, which goes into a pass by itself, or into what
+ * the one before has left. */
 static void
-skip_rounds(const rlf_prefix_load *l, const walk *since, walk *w)
+add_prompt(const rlf_prefix_load *l, uint64_t samples, uint64_t tokens,
+           uint64_t *room, rlf_prefix_cut *out)
 {
-    uint64_t round = w->done - since->done;
-    uint64_t passes = w->cut.passes - since->cut.passes;
-    uint64_t whole = w->cut.whole - since->cut.whole;
-    uint64_t times = (l->n - w->done) / round;
-    times -= times > 0; /* the last pass may have less */
-    w->done += times * round;
-    w->cut.passes += times * passes;
-    w->cut.whole += times * whole;
+    uint64_t more = l->length - l->shared, all = tokens_of(l, samples);
+    uint64_t most = more ? 1 + (tokens - l->length) / more : samples;
+    if (all <= *room) {
+        *room -= all;
+        out->whole++;
+        return;
+    }
+    uint64_t passes = (samples + most - 1) / most;
+    *room = tokens - tokens_of(l, samples - (passes - 1) * most);
+    out->passes += passes;
+    out->whole += passes;
 }
 
 rlf_prefix_cut
 rlf_prefix_cut_of(const rlf_prefix_load *l, uint64_t tokens, uint64_t *room)
 {
-    walk w = {0}, seen;
+    rlf_prefix_cut out = {0};
     if (!l->length || !l->n)
-        return w.cut;
-    fill(l, room, &w); /* what the pass before has room for */
-    seen = w;
-    for (uint64_t next = 1; w.done < l->n;) {
-        uint64_t before = w.done;
-        *room = tokens > l->length ? tokens : l->length;
-        fill(l, room, &w);
-        w.cut.passes++;
-        RLF_ASSERT(w.done > before);
-        if (w.done < l->n && w.done % l->each == seen.done % l->each) {
-            skip_rounds(l, &seen, &w);
-            seen = w;
-        } else if (w.cut.passes >= next) {
-            seen = w;
-            next = 2 * w.cut.passes;
-        }
+        return out;
+    tokens = tokens > l->length ? tokens : l->length;
+    uint64_t all = tokens_of(l, l->each), full = l->n / l->each;
+    uint64_t rest = l->n % l->each, fit = *room / all;
+    fit = fit < full ? fit : full;
+    *room -= fit * all;
+    out.whole = fit;
+    full -= fit;
+    if (full && all <= tokens) { /* as many prompts a pass as fit whole */
+        uint64_t each = tokens / all;
+        uint64_t passes = (full + each - 1) / each;
+        *room = tokens - (full - (passes - 1) * each) * all;
+        out.passes += passes;
+        out.whole += full;
+    } else if (full) { /* each begins a pass */
+        rlf_prefix_cut one = {0};
+        *room = 0;
+        add_prompt(l, l->each, tokens, room, &one);
+        out.passes += full * one.passes;
+        out.whole += full * one.whole;
     }
-    return w.cut;
+    if (rest)
+        add_prompt(l, rest, tokens, room, &out);
+    return out;
 }

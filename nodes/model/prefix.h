@@ -15,11 +15,11 @@
  * it lies behind them. No bit of a forward pass depends on it. */
 void rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows);
 
-/* rlf_pass_fit, without a cut between two sequences that share something: then
- * what is added up of them does not depend on T. RLF_USER: those of the first do
- * not fit. */
+/* rlf_pass_fit, with no cut between two sequences that share something, unless
+ * there is no other in a pass. `whole`: then RLF_USER, so that what is added up
+ * of them never depends on T. */
 rlf_status rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs,
-                          uint32_t n, rlf_err *err, uint32_t *fit);
+                          uint32_t n, bool whole, rlf_err *err, uint32_t *fit);
 
 /* Sequences of one length that come prompt by prompt, `each` of a prompt,
  * `shared` tokens of it computed once in a pass; each: 1: nothing is shared. */
@@ -34,8 +34,8 @@ typedef struct rlf_prefix_cut {
     uint64_t passes, whole;
 } rlf_prefix_cut;
 
-/* Cut them into passes of `tokens`, as rlf_pass_fit does; *room: tokens left in
- * the pass before, then in the last. */
+/* Cut them into passes of `tokens`, as rlf_prefix_fit does; *room: tokens left
+ * in the pass before, then in the last. */
 rlf_prefix_cut rlf_prefix_cut_of(const rlf_prefix_load *load, uint64_t tokens,
                                  uint64_t *room);
 

@@ -217,7 +217,8 @@ run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
         MUST(t, rlf_pass_new(model, &kept, &t->err, &owed));
     for (uint32_t i = 0; i < b->n;) {
         uint32_t fit;
-        MUST(t, rlf_pass_fit(pass, b->seqs + i, b->n - i, &t->err, &fit));
+        MUST(t,
+             rlf_prefix_fit(pass, b->seqs + i, b->n - i, false, &t->err, &fit));
         MUST(t, rlf_pass_load(pass, b->seqs + i, fit, i, load->rows, &t->err));
         run_forward(t, model, pass);
         if (load->scalar && has_heads(model))

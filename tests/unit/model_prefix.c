@@ -211,7 +211,7 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, const way *how)
     const float *weight = k->weight;
     MUST(t, rlf_pass_new(model, &options, &t->err, &p));
     for (uint32_t i = 0, fit; i < k->n; i += fit) {
-        MUST(t, rlf_prefix_fit(p, k->seqs + i, k->n - i, &t->err, &fit));
+        MUST(t, rlf_prefix_fit(p, k->seqs + i, k->n - i, true, &t->err, &fit));
         MUST(t,
              rlf_pass_load(p, k->seqs + i, fit, i, RLF_ROWS_TOKENS, &t->err));
         MUST(t, rlf_transformer_forward(model, p, &t->err));
@@ -349,9 +349,10 @@ test_refused(const test_place *cpu)
     test_machine_open_at(&t, cpu, 1);
     rlf_model *model = new_model(&t, &k, true);
     MUST(&t, rlf_pass_new(model, &options, &t.err, &p));
-    MUST(&t, rlf_prefix_fit(p, k.seqs, k.n, &t.err, &fit));
+    MUST(&t, rlf_prefix_fit(p, k.seqs, k.n, true, &t.err, &fit));
     is_int(fit, 2, "a group that does not fit beside others waits");
-    rlf_status status = rlf_prefix_fit(p, k.seqs + 2, k.n - 2, &t.err, &fit);
+    rlf_status status =
+        rlf_prefix_fit(p, k.seqs + 2, k.n - 2, true, &t.err, &fit);
     ok(status == RLF_USER &&
            strstr(t.err.sentence, "the 16 samples of a prompt"),
        "one that does not fit at all is refused: %s", t.err.sentence);
@@ -375,19 +376,23 @@ test_counts(void)
         uint64_t tokens = choose(&seed, (uint32_t)l.length, 700);
         uint64_t room = choose(&seed, 0, 200), left = room;
         rlf_prefix_cut want = {0};
-        bool empty = false;
-        for (uint64_t k = 0; k < l.n; k++) {
-            bool whole = k % l.each == 0 || empty || k == 0;
-            uint64_t more = whole ? l.length : l.length - l.shared;
-            if (left < more) {
-                want.passes++;
-                left = tokens;
-                whole = true;
-                more = l.length;
+        for (uint64_t k = 0; k < l.n;) { /* prompt by prompt */
+            uint64_t n = l.n - k < l.each ? l.n - k : l.each;
+            uint64_t all = l.length + (n - 1) * (l.length - l.shared);
+            want.passes += all > left;
+            left = all > left ? tokens : left;
+            want.whole++;
+            for (uint64_t m = 0; m < n; m++) { /* sample by sample */
+                uint64_t more = m ? l.length - l.shared : l.length;
+                if (more > left) {
+                    want.passes++;
+                    want.whole++;
+                    left = tokens;
+                    more = l.length;
+                }
+                left -= more;
             }
-            empty = false;
-            want.whole += whole;
-            left -= more;
+            k += n;
         }
         rlf_prefix_cut got = rlf_prefix_cut_of(&l, tokens, &room);
         differ += got.passes != want.passes || got.whole != want.whole ||
