@@ -56,6 +56,16 @@ use_of(const rlf_node *node)
                                                   : RLF_USE_READ;
 }
 
+/* Rows that are read together and share a prompt: its samples, where all of
+ * them were made ahead. Else they end apart, and are read in parts. */
+static double
+together(const rlf_graph *graph, const rlf_node *node,
+         const rlf_expected_set *set)
+{
+    bool reads = node->class->work == RLF_WORK_READ && !node->words;
+    return reads && graph->ahead && !node->ahead ? set->each : 1;
+}
+
 /* Updates are cut lane by lane. */
 rlf_call_cut
 rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
@@ -63,13 +73,15 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
 {
     const rlf_resource *r = &o->plan->graph->resources.data[node->receiver];
     const rlf_caps *caps = rlf_resource_caps(r, o->resource[node->receiver]);
+    const rlf_expected_set *set = &expected[set_of(o, node)];
     rlf_use use = use_of(node);
     double rows = rows_of(o, sizes, node), parts, all;
     lanes_of(o, node, &parts, &all);
-    return (rlf_call_cut){
-        .micros = parts * rlf_expected_micros(&expected[set_of(o, node)],
-                                              rows / parts, caps->tokens[use]),
-        .seats = (int)fmin(rows, caps->rows[RLF_USE_GENERATE])};
+    double micros = rlf_expected_micros(set, rows / parts, caps->tokens[use],
+                                        together(o->plan->graph, node, set));
+    return (rlf_call_cut){.micros = parts * micros,
+                          .seats =
+                              (int)fmin(rows, caps->rows[RLF_USE_GENERATE])};
 }
 
 void
@@ -652,7 +664,7 @@ seconds_anew(const replica *r, double all, double rows)
     double each = rows / RLF_CHOICE_PARTS, ignored[RLF_CALL_KINDS] = {0};
     rlf_seconds one = {0};
     rlf_call_cut cut = {.micros = rlf_expected_micros(
-                            w->each, each, caps->tokens[RLF_USE_READ])};
+                            w->each, each, caps->tokens[RLF_USE_READ], 1)};
     work kinds[RLF_CALL_KINDS];
     replica part = {kinds, r->n_kinds, r->of};
     for (int k = 0; k < r->n_kinds; k++) {

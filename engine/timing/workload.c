@@ -114,6 +114,7 @@ rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
         e->prompt = mean_of(prompts, most.prompt);
         e->response = mean_of(responses, most.response);
         e->most = most.response;
+        e->each = fmax(1, each);
         if (responses && !rlf_lengths_alike(responses, most.response))
             e->responses = responses;
         bool alike = !prompts || rlf_lengths_alike(prompts, most.prompt);
@@ -129,18 +130,28 @@ rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
     return out;
 }
 
+/* Tokens that a row adds to those of its prompt before it. */
+static double
+tokens_behind(const rlf_expected_set *set, int i, double together)
+{
+    double tokens = set->rows[i % RLF_EXPECTED_ROWS];
+    bool begins = together <= 1 || fmod(i, together) < 1;
+    return begins ? tokens : fmax(1, tokens - set->prompt);
+}
+
 /* Micro-batches of n rows from the row `first` on, behind the last of which
  * comes the first. */
 static int
-cut(const double *rows, int first, int n, double room)
+cut(const rlf_expected_set *set, int first, int n, double room, double together)
 {
     int micros = 0;
     double filled = INFINITY;
-    for (int i = 0; i < n; i++) {
-        double tokens = rows[(first + i) % RLF_EXPECTED_ROWS];
+    for (int i = first; i < first + n; i++) {
+        double tokens = tokens_behind(set, i, together);
         if (filled + tokens > room) {
             micros++;
             filled = 0;
+            tokens = set->rows[i % RLF_EXPECTED_ROWS];
         }
         filled += tokens;
     }
@@ -148,20 +159,24 @@ cut(const double *rows, int first, int n, double room)
 }
 
 double
-rlf_expected_micros(const rlf_expected_set *set, double n, double room)
+rlf_expected_micros(const rlf_expected_set *set, double n, double room,
+                    double together)
 {
     enum { N = RLF_EXPECTED_ROWS };
     if (n < 1)
         return 1;
     if (!set->rows) {
-        double each = fmax(1, floor(room / (set->prompt + set->response)));
-        return fmax(1, ceil(n / each));
+        double tokens = set->prompt + together * set->response;
+        double fit = floor(room / tokens) * together; /* whole prompts */
+        if (fit < 1)
+            fit = fmax(1, floor((room - set->prompt) / set->response));
+        return fmax(1, ceil(n / fit));
     }
     if (n >= N)
-        return cut(set->rows, 0, N, room) * n / N;
+        return cut(set, 0, N, room, together) * n / N;
     int whole = (int)n, times = (N + whole - 1) / whole;
     double sum = 0;
     for (int i = 0; i < times; i++)
-        sum += cut(set->rows, i * N / times, whole, room);
+        sum += cut(set, i * N / times, whole, room, together);
     return fmax(1, sum / times);
 }

@@ -58,6 +58,7 @@ enum { RLF_EXPECTED_ROWS = 2048 };
 typedef struct rlf_expected_set {
     double prompt, response; /* tokens of a row: means */
     double most;             /* tokens of a response at most */
+    double each;             /* rows of a prompt, which follow one another */
     /* NULL: all responses have `response` tokens */
     const rlf_length_distribution *responses;
     /* Tokens of RLF_EXPECTED_ROWS rows that are typical, prompt and response,
@@ -70,7 +71,9 @@ rlf_expected_set *rlf_workload_expect(const rlf_workload *w,
                                       const rlf_graph *graph,
                                       const rlf_sizes *sizes, rlf_arena *arena);
 /* In how many micro-batches of at most `room` tokens n rows of the set are cut
- * as they come, on average. */
-double rlf_expected_micros(const rlf_expected_set *set, double n, double room);
+ * as they come, on average, where a prompt counts once for `together` rows, at
+ * least 1. */
+double rlf_expected_micros(const rlf_expected_set *set, double n, double room,
+                           double together);
 
 #endif

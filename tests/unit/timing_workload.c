@@ -262,7 +262,7 @@ check_micros(const char *prompts, const char *responses, double room)
             }
         }
         want /= trials;
-        double got = rlf_expected_micros(&e[1], rows[k], room);
+        double got = rlf_expected_micros(&e[1], rows[k], room, 1);
         ok(fabs(got / want - 1) < 0.08,
            "%s and %s: %d rows are %.4g micro-batches, cut %.4g", prompts,
            responses, rows[k], got, want);
@@ -288,8 +288,18 @@ check_caps(void)
     const rlf_expected_set *e = rlf_workload_expect(NULL, &graph, &of, arena);
     ok(!e->rows && !e->responses && e->prompt >= 100 && e->response >= 50,
        "without a workload all is at the caps");
-    near(rlf_expected_micros(e, 8, 450), 3, 0, "three rows fit into 450");
-    near(rlf_expected_micros(e, 8, 10), 8, 0, "one that does not fit is alone");
+    near(rlf_expected_micros(e, 8, 450, 1), 3, 0, "three rows fit into 450");
+    near(rlf_expected_micros(e, 8, 10, 1), 8, 0,
+         "one that does not fit is alone");
+    size.prompts = 2;
+    e = rlf_workload_expect(NULL, &graph, &of, arena);
+    near(rlf_expected_micros(e, 8, 450, 1), 3, 0, "... each with a prompt");
+    near(rlf_expected_micros(e, 8, 300, 4), 2, 0,
+         "four rows that share a prompt fit into 300");
+    near(rlf_expected_micros(e, 8, 600, 4), 1, 0, "and eight into 600");
+    near(rlf_expected_micros(e, 8, 200, 4), 4, 0,
+         "two do where all four do not");
+    size.prompts = 8;
     rlf_length_distribution d = read_text("fixed:20");
     const rlf_workload w = {.asked = &d};
     e = rlf_workload_expect(&w, &graph, &of, arena);
