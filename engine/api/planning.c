@@ -240,6 +240,8 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
     s->planning.same = s->plan;
     RLF_TRY(rlf_plan_origin_check(s, err));
+    if (!o->plan)
+        rlf_warn_rows(s);
     return rlf_plan_fits(s->plan, err);
 }
 

@@ -436,6 +436,8 @@ void rlf_stop_hangs(rlf_session *session);
 void rlf_warn_rates(rlf_session *session);
 /* Likewise conditions that hold in none of many steps, or in each. */
 void rlf_warn_conditions(rlf_session *session);
+/* Warns of rows of `place` that change nothing. */
+void rlf_warn_rows(rlf_session *session);
 /* After a step that is done: into the session's warnings. */
 void rlf_warn_step(rlf_session *session);
 

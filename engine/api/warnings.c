@@ -147,6 +147,67 @@ rlf_warn_rates(rlf_session *s)
     }
 }
 
+/* ---- rows that change nothing ---- */
+
+/* The update that reads a model's distributions, or NULL. */
+static const rlf_node *
+reader_of(const rlf_session *s, int model)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->class->work == RLF_WORK_TRAIN && node->receiver != model &&
+            rlf_place_reads_words(node, model))
+            return node;
+    }
+    return NULL;
+}
+
+/* Does the row place a call, and none that runs where it says? */
+static bool
+is_idle(const rlf_session *s, const rlf_place_row *row)
+{
+    bool any = false;
+    if (row->shards > 0 || row->lanes > 0)
+        return false;
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->receiver != row->model || !rlf_place_can(node) ||
+            (row->call && node->class != row->call))
+            continue;
+        if (rlf_plan_runs(s->graph, node))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static void
+check_row(rlf_session *s, const rlf_place_row *row)
+{
+    const rlf_node *reader = reader_of(s, row->model);
+    const rlf_resource *models = s->graph->resources.data;
+    if (!reader || !is_idle(s, row))
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        &s->diags, "place", row->span,
+        "'%s%s%s' is computed where %s.update reads it: this row changes "
+        "nothing",
+        models[row->model].name, row->call ? "." : "",
+        row->call ? row->call->name : "", models[reader->receiver].name);
+    rlf_diag_hint(&s->diags, diag, "leave it out, and place %s.update",
+                  models[reader->receiver].name);
+}
+
+void
+rlf_warn_rows(rlf_session *s)
+{
+    const rlf_placement *p = s->graph->placement;
+    for (int i = 0; p && i < p->n_rows; i++)
+        check_row(s, &p->rows[i]);
+    for (int i = 0; p && i < p->n_pins && !p->n_rows; i++)
+        check_row(s, &p->pins[i]);
+}
+
 /* ---- conditions that are the same in each step ---- */
 
 /* So many steps are looked at, however long the run is: a condition that holds

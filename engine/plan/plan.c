@@ -32,6 +32,21 @@ rlf_plan_placed_as(const rlf_graph *graph, const rlf_node *node)
     return node;
 }
 
+bool
+rlf_plan_runs(const rlf_graph *graph, const rlf_node *call)
+{
+    if (call->class->level != RLF_LEVEL_VOCAB)
+        return rlf_place_can(call);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        const rlf_node *as = rlf_plan_placed_as(graph, node);
+        if (as != node && as->receiver == call->receiver &&
+            as->class == call->class)
+            return true;
+    }
+    return false;
+}
+
 const rlf_place_row *
 rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
 {

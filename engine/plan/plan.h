@@ -96,6 +96,10 @@ rlf_status rlf_plan_make(const rlf_graph *graph,
  * that of the logprobs, else itself. */
 const rlf_node *rlf_plan_placed_as(const rlf_graph *graph,
                                    const rlf_node *node);
+/* Does a row of the call change where anything is computed? Not if it only
+ * names distributions over the vocabulary, which nothing reads but updates of
+ * other models: these compute them where they are. */
+bool rlf_plan_runs(const rlf_graph *graph, const rlf_node *call);
 /* The row that says where a node runs, its own or the model's; NULL: none. */
 const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
 /* A line for every model that trains on fewer replicas than there could be. */

@@ -270,6 +270,9 @@ walk(chain *c, double level, double below, uint32_t stream,
            sizeof *best->choice * (size_t)c->whole->n_calls);
     rlf_search_recut(c->e, &c->problem, best);
     add(c, level, best);
+    int *answer = RLF_NEW_ARRAY(c->arena, int, c->whole->n_calls);
+    memcpy(answer, best->choice, sizeof *answer * (size_t)c->whole->n_calls);
+    RLF_PUSH_IN(c->arena, &c->out->answers, answer);
     for (int i = SLACKS - 1; i > 0; i--) {
         double memory = level * (1 - i * RLF_LESS_SLACK);
         add(c, level, &slack[i]);

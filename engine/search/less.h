@@ -16,6 +16,7 @@ enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 16 };
 struct rlf_less {
     RLF_VEC(int *) list; /* choices of placements, each once; some may not fit
                             into the memory that there is */
+    RLF_VEC(int *) answers; /* of these the best of each walk */
     bool stopped;
     int64_t looks;
 };

@@ -94,6 +94,7 @@ typedef struct rlf_problem_call {
     const char *name;
     int model; /* 0.. */
     rlf_stage_kind kind;
+    bool idle; /* nothing runs where it is */
     int ahead; /* it reads weights that many steps older than those of now */
     const int *needs; /* calls before it whose results it reads */
     int n_needs;

@@ -2,6 +2,7 @@
 #include "engine/search/program.h"
 
 #include "engine/order/answer.h"
+#include "engine/plan/plan.h"
 #include "engine/search/model_sums.h"
 
 /* ---- calls ---- */
@@ -54,6 +55,7 @@ find_calls(rlf_pareto *f, rlf_arena *arena, rlf_err *err)
                     : node->class->work == RLF_WORK_GENERATE
                         ? RLF_STAGE_GENERATE
                         : RLF_STAGE_READ,
+            .idle = !rlf_plan_runs(graph, node),
             .ahead = node->ahead ? (int)graph->ahead : 0,
         };
         f->calls[f->problem.n_calls++] =

@@ -208,7 +208,8 @@ rlf_search_alike(const rlf_problem *p, const int *a, const int *b)
         for (int k = 0; k <= i; k++) {
             const rlf_choice *ci = p->calls[i].choices,
                              *ck = p->calls[k].choices;
-            if (common(&ci[a[i]], &ck[a[k]]) != common(&ci[b[i]], &ck[b[k]]))
+            if (!p->calls[i].idle && !p->calls[k].idle &&
+                common(&ci[a[i]], &ck[a[k]]) != common(&ci[b[i]], &ck[b[k]]))
                 return false;
         }
     return true;
@@ -577,6 +578,46 @@ choose(rlf_estimator *e, const rlf_problem *problem,
     }
 }
 
+static bool
+is_listed(const rlf_problem *p, const rlf_placing *list, int n,
+          const int *choice)
+{
+    for (int i = 0; i < n; i++)
+        if (memcmp(list[i].choice, choice,
+                   sizeof *choice * (size_t)p->n_calls) == 0)
+            return true;
+    return false;
+}
+
+/* Much longer ones are no use. */
+#define NEAR 1.2
+
+/* The shortest answers with less that are not kept. */
+static void
+add_lesser(rlf_estimator *e, const rlf_problem *p, rlf_arena *arena,
+           rlf_found *out)
+{
+    for (size_t i = 0; i < out->less->answers.count; i++) {
+        rlf_placing at = {.choice = out->less->answers.data[i]};
+        int to = out->n_lesser;
+        rlf_placing_look(e, &at);
+        if (!(at.period < NEAR * out->best.period) ||
+            is_listed(p, out->kept, out->n_kept, at.choice) ||
+            is_listed(p, out->lesser, out->n_lesser, at.choice) ||
+            (to == RLF_SEARCH_LESS && out->lesser[--to].period <= at.period))
+            continue;
+        out->n_lesser = to + 1;
+        for (; to && out->lesser[to - 1].period > at.period; to--)
+            out->lesser[to] = out->lesser[to - 1];
+        out->lesser[to] = at;
+    }
+    for (int i = 0; i < out->n_lesser; i++) {
+        const int *from = out->lesser[i].choice;
+        out->lesser[i].choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
+        memcpy(out->lesser[i].choice, from, sizeof *from * (size_t)p->n_calls);
+    }
+}
+
 /* Annealing with just as much as there is. */
 static void
 walk_here(rlf_estimator *e, const rlf_problem *problem,
@@ -697,6 +738,7 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
     if (options->branches && !out->stopped)
         prove(e, problem, options, scratch, out, &proof);
     keep(problem, &out->best, out);
+    add_lesser(e, problem, arena, out);
     out->bound = fmin(proof.bound, out->best.period);
     out->optimal = proof.optimal;
     out->stopped |= proof.stopped;

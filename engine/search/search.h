@@ -36,8 +36,8 @@ typedef struct rlf_search_options {
     const rlf_less *less;
 } rlf_search_options;
 
-/* Placements that a search keeps. */
-enum { RLF_SEARCH_KEPT = 10 };
+/* Placements that a search keeps, and of those that it found with less. */
+enum { RLF_SEARCH_KEPT = 10, RLF_SEARCH_LESS = 4 };
 
 typedef struct rlf_found {
     rlf_placing best;
@@ -53,6 +53,10 @@ typedef struct rlf_found {
     bool stopped;  /* `stop` ended it: seed and budget do not repeat it */
     int64_t looks; /* placements looked at */
     const rlf_less *less; /* what was found with less */
+    /* The best with less memory or fewer ranks, the shortest first, that are
+     * not kept: in the same places calls may be cut otherwise. */
+    rlf_placing lesser[RLF_SEARCH_LESS];
+    int n_lesser;
 } rlf_found;
 
 /* In `arena`. A problem into whose devices nothing fits is no error: see

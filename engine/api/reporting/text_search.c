@@ -277,6 +277,7 @@ put_names(const rlf_session_found *f, rlf_buf *out)
         const char *name, *words;
     } names[] = {
         {"program", "the program's own rows, or those of --plan"},
+        {"less", "the search's answers with less memory or fewer ranks"},
         {"first", "first-N: the first N ranks alone, each call on all of them"},
         {"flatten", "each call on all ranks, one after another"},
         {"interleave", "readings side by side, all else on all ranks"},
@@ -347,7 +348,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
         "training", "moving");
     for (int i = 0; i < f->n_candidates; i++) {
         const rlf_search_candidate *j = &f->candidates[i];
-        bool beside = j->first || !strcmp(j->name, "unfused");
+        bool beside =
+            j->first || !strcmp(j->name, "unfused") || !strcmp(j->name, "less");
         bool shown = all || !beside || j == f->best;
         if (!j->place && !j->words && shown)
             put_row(j, out);

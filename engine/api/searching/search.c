@@ -212,6 +212,10 @@ add_others(rlf_searching *s)
         j->plan = session->plan;
         rlf_search_candidate_plan(s, j, &ignored);
     }
+    for (int i = 0; i < f->found.n_lesser && !rlf_search_stopped(s, 1); i++) {
+        j = add(s, "less", 0, &f->found.lesser[i]);
+        rlf_search_candidate_plan(s, j, &ignored);
+    }
     for (int n = p->devices / 2; n && !rlf_search_stopped(s, 1); n /= 2) {
         rlf_placing at;
         rlf_baseline_first(p, n, session->arena, &at);

@@ -14,7 +14,8 @@
 
 /* Plans for more ranks are not simulated: it would take too long. */
 enum { RLF_SEARCH_SIMULATED = 128 };
-/* The candidates at most: what the search keeps, the session's own plan, all
+/* The candidates at most: what the search keeps and found with less, the
+ * session's own plan, all
  * calls on a half of the ranks, a quarter, and so on, the baselines, the best
  * of these with other cuts, and the best with other words of a generation's
  * row, or with two updates in one pipeline. */
@@ -23,8 +24,9 @@ enum {
     RLF_SAMPLED_POINTS = 128,
     RLF_FUSED_PAIRS =
         6, /* cuts of two updates that are tried in one pipeline */
-    RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + 1 + 1 + 16 + RLF_BASELINES +
-                            RLF_SAMPLED_BASES + 2 * RLF_FUSED_PAIRS
+    RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + RLF_SEARCH_LESS + 1 + 1 + 16 +
+                            RLF_BASELINES + RLF_SAMPLED_BASES +
+                            2 * RLF_FUSED_PAIRS
 };
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */
