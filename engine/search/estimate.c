@@ -167,7 +167,9 @@ typedef struct timeline {
      * else to do, and seconds of all that follows it there up to the call, and
      * of these those of each piece. */
     double free[MOST], load[MOST], anew[MOST];
-    double summed[SUMS];     /* end of the last of each sum of models */
+    double paused[MOST]; /* of generations: others are at work on their ranks,
+                            between two turns, until then */
+    double summed[SUMS]; /* end of the last of each sum of models */
     double past[AGES][MOST]; /* ends of calls, by the step that ran them */
     double begin;            /* of the step */
     int step;
@@ -272,6 +274,17 @@ wanted(const rlf_estimator *e, const timeline *t, int i, double ready)
     return ready;
 }
 
+/* What is done on ranks of generation k from `from` on, before it is over: on
+ * other ranks of it others may be at work at the same time. */
+static void
+pause_turns(timeline *t, int k, double from, double seconds)
+{
+    if (t->end[k] <= from)
+        return;
+    t->end[k] += rlf_larger(0, from + seconds - rlf_larger(from, t->paused[k]));
+    t->paused[k] = rlf_larger(t->paused[k], from + seconds);
+}
+
 /* Calls before call i that follow the same generation. */
 static uint64_t
 followers(const rlf_estimator *e, int i)
@@ -326,8 +339,10 @@ run_move(const rlf_estimator *e, timeline *t, int i, double ready)
     ready = rlf_larger(ready, t->end[i]);
     for (; e->known && beside; beside &= beside - 1) {
         int k = __builtin_ctzll(beside);
-        if ((e->follows[i] >> k & 1) || t->end[k] > ready)
+        if (e->follows[i] >> k & 1)
             t->end[k] += seconds;
+        else
+            pause_turns(t, k, ready, seconds);
     }
     return t->end[MOST + i] = ready + seconds;
 }
@@ -342,8 +357,7 @@ read_apart(const rlf_estimator *e, timeline *t, int i, double ready)
     double over = latest(t, e->apart[i]), all = e->seconds[i];
     t->start[i] = ready = rlf_larger(ready, free_at(e, t, i, beside));
     for (uint64_t of = e->within[i]; e->known && of; of &= of - 1) {
-        int k = __builtin_ctzll(of);
-        t->end[k] += t->end[k] > ready ? all : 0;
+        pause_turns(t, __builtin_ctzll(of), ready, all);
     }
     double aside = ready + all / e->aside[i];
     double after = rlf_larger(ready, over) + all;
@@ -443,6 +457,7 @@ start(timeline *t)
 {
     memset(t->end, 0, sizeof t->end);
     memset(t->start, 0, sizeof t->start);
+    memset(t->paused, 0, sizeof t->paused);
     memset(t->summed, 0, sizeof t->summed);
     t->begin = 0;
     t->step = 0;

@@ -160,7 +160,8 @@ spare(rlf_estimator *e, int i, double share)
 
 /* Seconds in which the weights of call k go to where the sum is made; `with`:
  * calls whose ranks wait, as bits. A copy that calls read is shared: who comes
- * first, in a step or the next, brings it what is new. */
+ * first, in a step or the next, brings it what is new, all at once and in f32,
+ * as a sum needs it. */
 static double
 lend(rlf_estimator *e, const rlf_model_sum *sum, int k, uint64_t *with)
 {
@@ -170,10 +171,12 @@ lend(rlf_estimator *e, const rlf_model_sum *sum, int k, uint64_t *with)
     int h = lending_call(e, k, move.to), r = h < 0 ? -1 : first_reader(e, k, h);
     if (r >= 0) {
         int after = sum->after + (sum->after < k ? p->n_calls + 1 : 0);
+        move.to = e->at[h];
+        if (e->seconds[MOST + r] > 0)
+            e->seconds[MOST + r] = move_seconds(e, &move);
+        e->direct[r] = 0;
         if (turn_of(p, k, r) <= after)
             return 0;
-        move.to = e->at[h];
-        move.at_once = p->calls[h].source >= 0 && waits(e, h);
         spare(e, r, sum->share);
     }
     double seconds = move_seconds(e, &move);

@@ -470,7 +470,7 @@ simulate(const made *m, const int *choice)
     const rlf_choice *first = &m->calls[0].choices[choice[0]];
     bool gradual = first->complete[0] > 0 && !m->calls[0].ahead;
     const rlf_problem_call *calls = m->calls;
-    double took[MOST_CALLS], made_ahead = 0;
+    double took[MOST_CALLS], made_ahead = 0, paused = 0;
     int n = m->problem.n_calls;
     memset(end, 0, sizeof end);
     for (int i = 0; i < n; i++)
@@ -522,15 +522,18 @@ simulate(const made *m, const int *choice)
             bool follows =
                 gradual && calls[i].follows && part_beside(at, first) > 0;
             double share = 1; /* of steps that bring it its weights */
-            int reader = -1;
-            if (m->problem.n_model_sums &&
-                shared_copy(m, choice, &reader) >= 0 && reader == i &&
-                calls[__builtin_ctz(m->sum.lent)].kind == RLF_STAGE_UPDATE &&
-                !is_read_before(m, reader))
-                share = 1 - m->sum.share;
+            int reader = -1, copy = -1;
+            const rlf_choice *to = at; /* all of a copy that a sum shares */
+            if (m->problem.n_model_sums)
+                copy = shared_copy(m, choice, &reader);
+            if (copy >= 0 && reader == i &&
+                calls[__builtin_ctz(m->sum.lent)].kind == RLF_STAGE_UPDATE) {
+                to = &calls[copy].choices[choice[copy]];
+                share = is_read_before(m, reader) ? 1 : 1 - m->sum.share;
+            }
             if (moved && share > 0) {
                 double seconds =
-                    share * move_model(m, calls[i].model, from, at);
+                    share * move_model(m, calls[i].model, from, to);
                 bool stops = false; /* samplers, between two turns */
                 bool aside = calls[0].ahead && !calls[i].ahead &&
                              calls[0].kind == RLF_STAGE_GENERATE &&
@@ -564,7 +567,12 @@ simulate(const made *m, const int *choice)
                         ranks[r].rest = others[r] = start;
                         free_at[r] = fmax(free_at[r], start);
                     }
-                end[its][0] += stops ? seconds : 0;
+                double longer =
+                    aside ? fmax(0, start - fmax(start - seconds, paused))
+                          : seconds;
+                end[its][0] += stops ? longer : 0;
+                if (aside && stops)
+                    paused = fmax(paused, start);
                 made_ahead = aside ? end[its][0] : made_ahead;
                 generated = fmax(generated, stops ? end[its][0] : 0);
                 for (int r = 0; r < m->problem.devices && stops; r++)
@@ -590,7 +598,11 @@ simulate(const made *m, const int *choice)
             if (apart && part > 0 && start < made_ahead)
                 end[own][i] = start + took[i] / part;
             if (apart && part <= 0 && start < made_ahead) {
-                made_ahead = end[s + calls[0].ahead][0] += took[i];
+                double until = start + took[i];
+                end[s + calls[0].ahead][0] +=
+                    fmax(0, until - fmax(start, paused));
+                paused = fmax(paused, until);
+                made_ahead = end[s + calls[0].ahead][0];
                 generated = fmax(generated, made_ahead);
                 for (int r = 0; r < m->problem.devices; r++)
                     if (lies_on(first, r))
