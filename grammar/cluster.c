@@ -30,20 +30,23 @@
      .doc = text}
 
 enum { BF16, F32, MEMORY, BANDWIDTH, LAUNCH, PROFILE, DEVICE_ARGS };
-static const rlf_formal device_formals[DEVICE_ARGS] = {
-    [BF16] = NUMBER("bf16", true, RLF_UNIT_NONE, RATE_LEAST, RATE_MOST,
-        "floating-point operations a second in bf16, as in 312e12"),
-    [F32] = NUMBER("f32", true, RLF_UNIT_NONE, RATE_LEAST, RATE_MOST,
-        "floating-point operations a second in f32, as in 19.5e12"),
-    [MEMORY] = NUMBER("memory", true, RLF_UNIT_BYTES, MEMORY_LEAST,
-        MEMORY_MOST, "bytes, as in 80e9"),
-    [BANDWIDTH] = NUMBER("bandwidth", true, RLF_UNIT_NONE, RATE_LEAST,
-        RATE_MOST, "bytes a second of its memory, as in 2e12"),
-    [LAUNCH] = NUMBER("launch", true, RLF_UNIT_TIME, 0, START_MOST,
-        "seconds to start an operation, as in 6e-6"),
-    [PROFILE] = {.name = "profile", .kind = RLF_FORMAL_PATH, .labelled = true,
-        .doc = "a file of rlflow profile: what was measured on such a device"},
-};
+/* Of a GPU and of a CPU, of which the rate in bf16 may be left out. */
+#define DEVICE_FORMALS(must) {                                               \
+    [BF16] = NUMBER("bf16", must, RLF_UNIT_NONE, RATE_LEAST, RATE_MOST,      \
+        "floating-point operations a second in bf16, as in 312e12"),         \
+    [F32] = NUMBER("f32", true, RLF_UNIT_NONE, RATE_LEAST, RATE_MOST,        \
+        "floating-point operations a second in f32, as in 19.5e12"),         \
+    [MEMORY] = NUMBER("memory", true, RLF_UNIT_BYTES, MEMORY_LEAST,          \
+        MEMORY_MOST, "bytes, as in 80e9"),                                   \
+    [BANDWIDTH] = NUMBER("bandwidth", true, RLF_UNIT_NONE, RATE_LEAST,       \
+        RATE_MOST, "bytes a second of its memory, as in 2e12"),              \
+    [LAUNCH] = NUMBER("launch", true, RLF_UNIT_TIME, 0, START_MOST,          \
+        "seconds to start an operation, as in 6e-6"),                        \
+    [PROFILE] = {.name = "profile", .kind = RLF_FORMAL_PATH, .labelled = true, \
+        .doc = "a file of rlflow profile: what was measured on such a device"}, \
+}
+static const rlf_formal device_formals[2][DEVICE_ARGS] = {
+    DEVICE_FORMALS(false), DEVICE_FORMALS(true)};
 
 enum { COUNT, LINK, START, HOST, COPY, CORES, MACHINE_ARGS };
 static const rlf_formal machine_formals[MACHINE_ARGS] = {
@@ -93,8 +96,8 @@ rlf_cluster_formals(const char *name, int *n)
 {
     bool gpu = strcmp(name, "gpu") == 0;
     if (gpu || strcmp(name, "cpu") == 0) {
-        *n = gpu ? DEVICE_ARGS : DEVICE_ARGS - F32;
-        return gpu ? device_formals : device_formals + F32;
+        *n = DEVICE_ARGS;
+        return device_formals[gpu];
     }
     bool node = strcmp(name, "node") == 0, net = strcmp(name, "net") == 0;
     *n = node ? MACHINE_ARGS : NET_ARGS;
@@ -331,16 +334,15 @@ warn_unbalanced(maker *m, const call *c, const rlf_device_kind *d)
     static const char hint[] =
         "if that is not meant, one of these numbers is wrong by a factor of a "
         "thousand";
-    int f32 = d->gpu ? F32 : 0;
     double reads = d->memory / d->bandwidth;
     double intensity = (d->gpu ? d->bf16 : d->f32) / d->bandwidth;
     if (reads > (d->gpu ? GPU_READ_MOST : READ_MOST))
-        warn_odd(m, find(c, f32 + MEMORY - F32), hint,
+        warn_odd(m, find(c, MEMORY), hint,
                  "this memory takes %.3g s to be read once, at its bandwidth",
                  reads);
     if (intensity > INTENSITY_MOST ||
         intensity < (d->gpu ? GPU_INTENSITY_LEAST : INTENSITY_LEAST))
-        warn_odd(m, find(c, d->gpu ? BF16 : f32), hint,
+        warn_odd(m, find(c, d->gpu ? BF16 : F32), hint,
                  "these are %.3g operations in the time in which its memory "
                  "gives one byte",
                  intensity);
@@ -360,16 +362,15 @@ make_device(maker *m, const rlf_ast_decl *decl)
         return NULL;
     }
     bool gpu = word == words[0];
-    int f32 = gpu ? F32 : 0; /* the formals of cpu begin with it */
     rlf_device_kind *d = RLF_NEW(m->s.arena, rlf_device_kind);
     *d = (rlf_device_kind){.name = decl->name.text,
                            .gpu = gpu,
-                           .bf16 = gpu ? number(&c, BF16) : 0,
-                           .f32 = number(&c, f32),
-                           .memory = number(&c, f32 + MEMORY - F32),
-                           .bandwidth = number(&c, f32 + BANDWIDTH - F32),
-                           .launch = number(&c, f32 + LAUNCH - F32)};
-    const rlf_arg *profile = find(&c, f32 + PROFILE - F32);
+                           .bf16 = find(&c, BF16) ? number(&c, BF16) : 0,
+                           .f32 = number(&c, F32),
+                           .memory = number(&c, MEMORY),
+                           .bandwidth = number(&c, BANDWIDTH),
+                           .launch = number(&c, LAUNCH)};
+    const rlf_arg *profile = find(&c, PROFILE);
     d->profile = profile ? profile->text : NULL;
     d->profile_span = profile ? profile->span : (rlf_span){0};
     if (gpu && d->f32 > d->bf16) {

@@ -36,8 +36,10 @@ open_cpu(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
 static const rlf_kernels *
 kernels_cpu(const char *isa, rlf_cast_type real)
 {
-    if (real != RLF_CAST_F32)
+    if (real == RLF_CAST_F16)
         return NULL;
+    if (real == RLF_CAST_BF16)
+        return rlf_kernels_cpu_bf16(isa);
     return isa ? rlf_kernels_cpu_isa(isa) : rlf_kernels_cpu();
 }
 
@@ -63,7 +65,8 @@ const rlf_backend rlf_backend_cpu = {.name = "cpu",
                                      .count = one,
                                      .memory = of_host,
                                      .open = open_cpu,
-                                     .reals = {RLF_CAST_F32, RLF_CAST_TYPES},
+                                     .reals = {RLF_CAST_F32, RLF_CAST_BF16,
+                                               RLF_CAST_TYPES},
                                      .kernels = kernels_cpu,
                                      .prepare = prepare_cpu,
                                      .choose = choose_cpu};

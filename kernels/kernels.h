@@ -702,8 +702,11 @@ rlf_packed_row(const rlf_kernels *k, int64_t cols)
 const rlf_kernels *rlf_kernels_cpu(void);
 /* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
 const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
-/* This machine executes the instructions of "v4", "v3" or "portable", whether
- * or not this build has kernels for them. Outside of select.c tests and
+/* The same of bf16: "v4_bf16" (with the instruction that adds products of
+ * pairs), "v4", "v3" or "portable", NULL: the best. All give the same bits. */
+const rlf_kernels *rlf_kernels_cpu_bf16(const char *isa);
+/* This machine executes the instructions of a name of these, whether or not
+ * this build has kernels for them. Outside of select.c tests and
  * benchmarks ask it, which run emulated GPUs only where that is fast. */
 bool rlf_kernels_machine_has(const char *isa);
 /* Of the queues of a GPU (engine/dev/cuda.h), in builds with CUDA only: f32

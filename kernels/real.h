@@ -3,6 +3,13 @@
 #ifndef RLF_KERNELS_REAL_H
 #define RLF_KERNELS_REAL_H
 
+#include <stdint.h>
+
+/* A number of bf16. */
+typedef struct rlf_bf16 {
+    uint16_t bits;
+} rlf_bf16;
+
 /* An activation. The sources of a backend are compiled with its own type
  * (-DRLF_REAL=float); to all others it is opaque. */
 #ifdef RLF_REAL

@@ -22,16 +22,13 @@
 #define CHUNK 128
 #define MAX_GROUP RLF_MOST_GROUP
 
-_Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
-                       3 * MAX_D * BLOCK * sizeof(float) <=
-                   SCRATCH_BYTES,
-               "scratch");
 
 /* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16; and
  * what scores with them are made of. A row by itself asks for what lies `ahead`
  * floats behind them, which is needed next. */
 typedef struct keys {
-    const float *k[4], *v[4];
+    const float *k[4];
+    const rlf_real *v[4];
     int64_t k_ld, v_ld;
     float scale, cap;
     int64_t ahead;
@@ -39,11 +36,56 @@ typedef struct keys {
 
 typedef struct row {
     const float *q;
-    float *o;    /* the accumulator, in the output */
+    float *o;    /* the accumulator: in the output, where that is floats */
+    rlf_real *out;
     int64_t pos; /* of its token */
     float m, l;
     int32_t lo, hi; /* the keys of the present block it sees */
 } row;
+
+/* Scratch of a task: tokens times heads of a group, with their numbers as
+ * floats where activations are none; then keys. */
+#define KEY_FLOATS (MAX_D * BLOCK)
+#define FLOATS_OF(d) (RLF_REAL_BITS == 32 ? 0 : 2 * (d))
+
+/* Tokens of a task, of which each has `group` rows of d elements. */
+static int64_t
+chunk_of(int64_t group, int64_t d)
+{
+    int64_t row_bytes =
+        (int64_t)sizeof(row) + (1 + FLOATS_OF(d)) * (int64_t)sizeof(float);
+    int64_t room = (int64_t)SCRATCH_BYTES - 3 * KEY_FLOATS * 4 - 64;
+    int64_t most = room / row_bytes / group;
+    return most < CHUNK ? most : CHUNK;
+}
+
+_Static_assert((sizeof(row) + 4 * (1 + FLOATS_OF(MAX_D))) * MAX_GROUP +
+                       12 * KEY_FLOATS + 64 <=
+                   SCRATCH_BYTES,
+               "scratch for the rows of a token");
+
+/* The parts of a task's scratch. */
+typedef struct task_memory {
+    float *kt;      /* [d][64] */
+    float *widened; /* [64][d], where activations are no floats */
+    rlf_real *k, *v; /* [64][d] */
+    float *floats;  /* of each row: q, the accumulator */
+    float *lse;     /* of each row */
+    row *rows;
+} task_memory;
+
+static task_memory
+memory_of(char *scratch, int64_t n_rows, int64_t d)
+{
+    task_memory w = {.kt = (float *)scratch};
+    w.widened = w.kt + KEY_FLOATS;
+    w.k = (rlf_real *)(w.widened + (RLF_REAL_BITS == 32 ? 0 : KEY_FLOATS));
+    w.v = w.k + KEY_FLOATS;
+    w.floats = w.kt + 3 * KEY_FLOATS;
+    w.lse = w.floats + n_rows * FLOATS_OF(d);
+    w.rows = (row *)(w.lse + (n_rows + 15) / 16 * 16);
+    return w;
+}
 
 /* Scores of n rows with the keys of `nq` quarters from `first`. */
 INLINE void
@@ -120,7 +162,7 @@ softmax_block(row *r, float *s, const keys *ks, int64_t d)
             store_part(r->o + x, load_part(r->o + x, d - x) * keep, d - x);
 }
 
-INLINE const float *
+INLINE const rlf_real *
 value_of(const keys *ks, int64_t j)
 {
     return ks->v[j / QUARTER] + j % QUARTER * ks->v_ld;
@@ -143,12 +185,12 @@ value_strip(row *const *rows, const int n, const keys *ks, int lo, int hi,
             acc[r][i] =
                 load_part(rows[r]->o + x + i * VL, i < w - 1 ? VL : part);
     for (int j = lo; j < hi; j++) {
-        const float *v = value_of(ks, j) + x;
+        const rlf_real *v = value_of(ks, j) + x;
         for (int i = 0; n == 1 && i < w; i++)
             __builtin_prefetch(v + i * VL + ks->ahead, 0, 2);
         vf y[MOST_STRIP];
         _Pragma("GCC unroll 4") for (int i = 0; i < w; i++) y[i] =
-            load_part(v + i * VL, i < w - 1 ? VL : part);
+            rload_part(v + i * VL, i < w - 1 ? VL : part);
         _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
         {
             vf p = vset(s[r][j]);
@@ -250,12 +292,22 @@ attend_block(row *rows, int64_t n, const keys *ks, int64_t base, int64_t window,
         attend[m](live, ks, d);
 }
 
+/* Row i of a task. */
 static void
-row_begin(row *r, const float *q, float *o, int64_t pos, int64_t d)
+row_begin(const task_memory *w, int64_t i, const rlf_real *q, rlf_real *o, int64_t pos,
+          int64_t d)
 {
-    *r = (row){.q = q, .o = o, .pos = pos, .m = -__builtin_inff()};
+    row *r = &w->rows[i];
+    *r = (row){.pos = pos, .out = o, .m = -__builtin_inff()};
+#if RLF_REAL_BITS == 32
+    r->q = q;
+    r->o = o;
+#else
+    r->o = w->floats + i * FLOATS_OF(d);
+    r->q = rfloats(q, &(int64_t){d}, 1, d, r->o + d);
+#endif
     for (int64_t x = 0; x < d; x += VL)
-        store_part(o + x, vset(0), d - x);
+        store_part(r->o + x, vset(0), d - x);
 }
 
 /* Divide by the sums; lse[i] = m + log l of row i, or NULL. */
@@ -265,8 +317,8 @@ rows_end(row *rows, int64_t n, int64_t d, float *lse)
     for (int64_t i = 0; i < n; i++) {
         vf l = vset(rows[i].l);
         for (int64_t x = 0; x < d; x += VL) {
-            float *o = rows[i].o + x;
-            store_part(o, load_part(o, d - x) / l, d - x);
+            vf o = load_part(rows[i].o + x, d - x);
+            rstore_part(rows[i].out + x, o / l, d - x);
         }
     }
     for (int64_t i = 0; lse && i < n; i += VL) {
@@ -319,48 +371,50 @@ start_of(const rlf_prefixes *p, int64_t s)
 
 typedef struct packed_plan {
     rlf_attention_args a;
-    int64_t n_chunks; /* of the longest sequence */
+    int64_t chunk, n_chunks; /* of the longest sequence */
 } packed_plan;
 
 /* Keys and values of positions from..from+n-1 of sequence s, kv head g, side by
  * side in k and v [n, d]. */
 static void
 join_rows(const rlf_attention_args *a, int64_t s, int64_t from, int64_t n,
-          int64_t g, float *k, float *v)
+          int64_t g, rlf_real *k, rlf_real *v)
 {
     int64_t d = a->d;
     for (int64_t i = 0, end; i < n;) {
         int64_t at =
             rlf_prefixes_row(&a->prefixes, a->offsets, s, from + i, &end);
         for (; i < n && from + i < end; i++, at++) {
-            memcpy(k + i * d, a->k + at * a->ldk + g * d, (size_t)d * 4);
-            memcpy(v + i * d, a->v + at * a->ldv + g * d, (size_t)d * 4);
+            memcpy(k + i * d, a->k + at * a->ldk + g * d,
+                   (size_t)d * sizeof *k);
+            memcpy(v + i * d, a->v + at * a->ldv + g * d,
+                   (size_t)d * sizeof *v);
         }
     }
 }
 
 /* Block of n keys of sequence s from position `from`, kv head g; its transposed
- * copy is kt, and behind it there is room for two. */
+ * copy is w->kt. */
 static keys
 packed_keys(const rlf_attention_args *a, int64_t s, int64_t from, int64_t n,
-            int64_t g, float *kt)
+            int64_t g, const task_memory *w)
 {
     int64_t end;
     int64_t at = rlf_prefixes_row(&a->prefixes, a->offsets, s, from, &end);
-    const float *k = a->k + at * a->ldk + g * a->d;
-    const float *v = a->v + at * a->ldv + g * a->d;
+    const rlf_real *k = a->k + at * a->ldk + g * a->d;
+    const rlf_real *v = a->v + at * a->ldv + g * a->d;
     int64_t ldk = a->ldk, ldv = a->ldv;
     if (from + n > end) {
-        float *copy = kt + MAX_D * BLOCK;
-        k = copy;
-        v = copy + MAX_D * BLOCK;
-        join_rows(a, s, from, n, g, copy, copy + MAX_D * BLOCK);
+        join_rows(a, s, from, n, g, w->k, w->v);
+        k = w->k;
+        v = w->v;
         ldk = ldv = a->d;
     }
-    transpose(k, ldk, n, a->d, kt);
+    const float *floats = rfloats(k, &ldk, n, a->d, w->widened);
+    transpose(floats, ldk, n, a->d, w->kt);
     keys ks = {.k_ld = BLOCK, .v_ld = ldv, .scale = a->scale, .cap = a->cap};
     for (int i = 0; i < 4; i++) {
-        ks.k[i] = kt + i * QUARTER;
+        ks.k[i] = w->kt + i * QUARTER;
         ks.v[i] = v + i * QUARTER * ldv;
     }
     return ks;
@@ -373,23 +427,21 @@ packed_chunk(const rlf_attention_args *a, int64_t s, int64_t t0, int64_t t1,
 {
     int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
     int64_t base = a->offsets[s], start = start_of(&a->prefixes, s);
-    row *rows = (row *)scratch;
-    float *lse = (float *)(rows + CHUNK * MAX_GROUP);
-    float *kt = lse + CHUNK * MAX_GROUP;
+    const task_memory w = memory_of(scratch, (t1 - t0) * group, d);
     for (int64_t t = t0; t < t1; t++)
         for (int64_t h = g * group; h < (g + 1) * group; h++)
-            row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
+            row_begin(&w, n++, a->q + (base + t) * a->ldq + h * d,
                       a->o + (base + t) * a->ldo + h * d, start + t, d);
     int64_t end = start + t1;
     for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
         int64_t from = b * BLOCK, left = end - from;
-        keys ks = packed_keys(a, s, from, left < BLOCK ? left : BLOCK, g, kt);
-        attend_block(rows, n, &ks, from, a->window, d);
+        keys ks = packed_keys(a, s, from, left < BLOCK ? left : BLOCK, g, &w);
+        attend_block(w.rows, n, &ks, from, a->window, d);
     }
-    rows_end(rows, n, d, a->lse ? lse : NULL);
+    rows_end(w.rows, n, d, a->lse ? w.lse : NULL);
     for (int64_t i = 0; a->lse && i < n; i++)
         a->lse[(base + t0 + i / group) * a->heads + g * group + i % group] =
-            lse[i];
+            w.lse[i];
 }
 
 static void
@@ -401,7 +453,8 @@ packed_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t g = i % a->kv_heads, s = i / a->kv_heads % a->n_seqs;
         int64_t chunk = p->n_chunks - 1 - i / a->kv_heads / a->n_seqs;
         int64_t n = a->offsets[s + 1] - a->offsets[s];
-        int64_t t0 = chunk * CHUNK, t1 = t0 + CHUNK < n ? t0 + CHUNK : n;
+        int64_t t0 = chunk * p->chunk;
+        int64_t t1 = t0 + p->chunk < n ? t0 + p->chunk : n;
         if (t0 < t1)
             packed_chunk(a, s, t0, t1, g, scratch);
     }
@@ -413,6 +466,7 @@ ISA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
     RLF_TRY(check_heads(args->heads, args->kv_heads, args->d, args->window,
                         "attention", err));
     packed_plan p = {.a = *args};
+    p.chunk = chunk_of(p.a.heads / p.a.kv_heads, p.a.d);
     rlf_attention_args *a = &p.a;
     a->ldq = or_dense(a->ldq, a->heads * a->d);
     a->ldk = or_dense(a->ldk, a->kv_heads * a->d);
@@ -424,8 +478,8 @@ ISA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
         int64_t n = a->offsets[s + 1] - a->offsets[s];
         NEED(n >= 0, "attention");
         work += pairs(n, start_of(&a->prefixes, s));
-        if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
-            p.n_chunks = (n + CHUNK - 1) / CHUNK;
+        if ((n + p.chunk - 1) / p.chunk > p.n_chunks)
+            p.n_chunks = (n + p.chunk - 1) / p.chunk;
     }
     rlf_cpu_share(queue, p.n_chunks * a->n_seqs * a->kv_heads, 1,
                   4 * work * (double)(a->heads * a->d), packed_tasks, &p);
@@ -439,11 +493,11 @@ static void
 write_slot(const rlf_kv_write_args *a, const rotation *r, int64_t m)
 {
     int64_t ps = a->page_size, d = a->d, j = a->slots[m] % ps;
-    float *page = a->kv + a->slots[m] / ps * a->page_stride;
+    rlf_real *page = a->kv + a->slots[m] / ps * a->page_stride;
     for (int64_t g = 0; g < a->kv_heads; g++) {
-        const float *k = a->k + m * a->ldk + g * d;
-        float *kt = page + g * 2 * ps * d, *v = kt + ps * d;
-        float normed[MAX_D], rotated[MAX_D];
+        const rlf_real *k = a->k + m * a->ldk + g * d;
+        rlf_real *kt = page + g * 2 * ps * d, *v = kt + ps * d;
+        rlf_real normed[MAX_D], rotated[MAX_D];
         if (a->k_weight) {
             norm(k, a->k_weight, a->eps, d, normed);
             k = normed;
@@ -454,7 +508,7 @@ write_slot(const rlf_kv_write_args *a, const rotation *r, int64_t m)
             kt[i * ps + j] = rotated[i];
         for (int64_t i = 2 * r->half; i < d; i++)
             kt[i * ps + j] = k[i];
-        memcpy(v + j * d, a->v + m * a->ldv + g * d, (size_t)d * 4);
+        memcpy(v + j * d, a->v + m * a->ldv + g * d, (size_t)d * sizeof *v);
     }
 }
 
@@ -466,7 +520,7 @@ kv_write_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     rotation r = {.cos = a->cos, .sin = a->sin, .half = a->half};
     for (int64_t m = first; m < last; m++) {
         for (int64_t h = 0; r.half && h < a->heads; h++) {
-            float *q = a->q + m * a->ldq + h * a->d;
+            rlf_real *q = a->q + m * a->ldq + h * a->d;
             if (a->q_weight)
                 norm(q, a->q_weight, a->eps, a->d, q);
             rotate(&r, a->positions[m], q, q);
@@ -499,21 +553,40 @@ ISA(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
     return RLF_OK;
 }
 
+/* 16 keys of a page as floats, from one element to the next: where they lie,
+ * or in `kt`, which is [d][64]. */
+INLINE const float *
+quarter_of(const rlf_real *k, int64_t ld, int64_t d, float *kt)
+{
+#if RLF_REAL_BITS == 32
+    (void)ld, (void)d, (void)kt;
+    return k;
+#else
+    for (int64_t x = 0; x < d; x++)
+        for (int i = 0; i < QUARTER; i += VL)
+            vstore(kt + x * BLOCK + i, rload(k + x * ld + i));
+    return kt;
+#endif
+}
+
 /* Block b of the sequence whose page numbers are `pages`, kv head g; `end` is
  * how many positions are written. Quarters beyond are never looked at. */
 static keys
 paged_keys(const rlf_attention_paged_args *a, const int32_t *pages, int64_t b,
-           int64_t end, int64_t g)
+           int64_t end, int64_t g, float *kt)
 {
     int64_t ps = a->page_size;
-    keys ks = {.k_ld = ps, .v_ld = a->d, .scale = a->scale, .cap = a->cap};
+    keys ks = {.k_ld = RLF_REAL_BITS == 32 ? ps : BLOCK,
+               .v_ld = a->d,
+               .scale = a->scale,
+               .cap = a->cap};
     for (int i = 0; i < 4; i++) {
         int64_t at = b * BLOCK + i * QUARTER;
         if (at >= end)
             break;
-        const float *page = a->kv + pages[at / ps] * a->page_stride;
-        const float *k = page + g * 2 * ps * a->d;
-        ks.k[i] = k + at % ps;
+        const rlf_real *page = a->kv + pages[at / ps] * a->page_stride;
+        const rlf_real *k = page + g * 2 * ps * a->d;
+        ks.k[i] = quarter_of(k + at % ps, ps, a->d, kt + i * QUARTER);
         ks.v[i] = k + ps * a->d + at % ps * a->d;
     }
     return ks;
@@ -521,7 +594,7 @@ paged_keys(const rlf_attention_paged_args *a, const int32_t *pages, int64_t b,
 
 typedef struct paged_plan {
     rlf_attention_paged_args a;
-    int64_t n_chunks;
+    int64_t chunk, n_chunks;
 } paged_plan;
 
 static void
@@ -530,20 +603,20 @@ paged_chunk(const rlf_attention_paged_args *a, int64_t s, int64_t t0,
 {
     int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
     int64_t base = a->offsets[s], start = a->starts[s];
-    row *rows = (row *)scratch;
+    const task_memory w = memory_of(scratch, (t1 - t0) * group, d);
     for (int64_t t = t0; t < t1; t++)
         for (int64_t h = g * group; h < (g + 1) * group; h++)
-            row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
+            row_begin(&w, n++, a->q + (base + t) * a->ldq + h * d,
                       a->o + (base + t) * a->ldo + h * d, start + t, d);
     const int32_t *pages = a->pages + s * a->ld_pages;
     int64_t end = start + t1;
     for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
-        keys ks = paged_keys(a, pages, b, end, g);
+        keys ks = paged_keys(a, pages, b, end, g, w.kt);
         /* keys and values of the next head lie behind */
         ks.ahead = g + 1 < a->kv_heads ? 2 * a->page_size * d : 0;
-        attend_block(rows, n, &ks, b * BLOCK, a->window, d);
+        attend_block(w.rows, n, &ks, b * BLOCK, a->window, d);
     }
-    rows_end(rows, n, d, NULL);
+    rows_end(w.rows, n, d, NULL);
 }
 
 static void
@@ -555,7 +628,8 @@ paged_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t g = i % a->kv_heads, s = i / a->kv_heads % a->n_seqs;
         int64_t chunk = p->n_chunks - 1 - i / a->kv_heads / a->n_seqs;
         int64_t n = a->offsets[s + 1] - a->offsets[s];
-        int64_t t0 = chunk * CHUNK, t1 = t0 + CHUNK < n ? t0 + CHUNK : n;
+        int64_t t0 = chunk * p->chunk;
+        int64_t t1 = t0 + p->chunk < n ? t0 + p->chunk : n;
         if (t0 < t1)
             paged_chunk(a, s, t0, t1, g, scratch);
     }
@@ -570,6 +644,7 @@ ISA(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
     NEED(args->page_size > 0 && args->page_size % QUARTER == 0,
          "attention_paged");
     paged_plan p = {.a = *args};
+    p.chunk = chunk_of(p.a.heads / p.a.kv_heads, p.a.d);
     rlf_attention_paged_args *a = &p.a;
     a->ldq = or_dense(a->ldq, a->heads * a->d);
     a->ldo = or_dense(a->ldo, a->heads * a->d);
@@ -580,8 +655,8 @@ ISA(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
         int64_t n = a->offsets[s + 1] - a->offsets[s];
         NEED(n >= 0 && a->starts[s] >= 0, "attention_paged");
         work += pairs(n, a->starts[s]);
-        if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
-            p.n_chunks = (n + CHUNK - 1) / CHUNK;
+        if ((n + p.chunk - 1) / p.chunk > p.n_chunks)
+            p.n_chunks = (n + p.chunk - 1) / p.chunk;
     }
     /* heads of a sequence lie side by side in its pages */
     int threads = ((rlf_cpu_queue *)queue)->n_threads;

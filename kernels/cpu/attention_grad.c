@@ -132,11 +132,18 @@ STRIPS(outer_strip)
 STRIPS(keys_strip)
 // clang-format on
 
-/* The block's keys: rows in memory and transposed copies [d][64]. */
+/* The block's keys: rows in memory and transposed copies [d][64]; what is asked
+ * for of them, by the rows first_row..last_row-1. Where activations are no
+ * floats, keys are copies, and so are the rows' numbers, one for each of ROWS.
+ */
 typedef struct block {
     const float *k, *kt, *vt;
-    float *dk, *dv;
-    int64_t ldk, lddk, lddv, d;
+    float *dk, *dv; /* NULL: not now */
+    float *dq;      /* of the rows from first_row on; NULL: not now */
+    float *copies;
+    int64_t first_row, last_row;
+    int64_t head; /* the first one in dq */
+    int64_t ldk, lddk, lddv, lddq, d;
     float scale, cap;
 } block;
 
@@ -184,9 +191,12 @@ grad_rows(row *rows, const int n, const block *b)
         .x = q, .w = dp, .lo = lo, .hi = hi, .out = b->dk, .ld = b->lddk};
     strip dq = {
         .rows = rows, .w = dp, .lo = lo, .hi = hi, .k = b->k, .ld = b->ldk};
-    outer_strips(&dv, n, b->d);
-    outer_strips(&dk, n, b->d);
-    keys_strips(&dq, n, b->d);
+    if (b->dk) {
+        outer_strips(&dv, n, b->d);
+        outer_strips(&dk, n, b->d);
+    }
+    if (b->dq)
+        keys_strips(&dq, n, b->d);
 }
 
 // clang-format off
@@ -214,20 +224,29 @@ grad_sequence(const rlf_attention_grad_args *a, int64_t s, int64_t h,
     int64_t base = a->offsets[s] - start, end = a->offsets[s + 1] - base;
     if (a->window && from + n_keys - 1 + a->window < end)
         end = from + n_keys - 1 + a->window;
-    for (int64_t t0 = from > start ? from : start; t0 < end; t0 += ROWS) {
+    int64_t begin = from > start ? from : start;
+    begin = begin < b->first_row - base ? b->first_row - base : begin;
+    end = end > b->last_row - base ? b->last_row - base : end;
+    for (int64_t t0 = begin; t0 < end; t0 += ROWS) {
         row rows[ROWS];
         int n = 0;
         for (int64_t t = t0; t < end && n < ROWS; t++) {
             int64_t lo = a->window ? t + 1 - a->window - from : 0;
             int64_t hi = t + 1 - from, i = base + t;
-            rows[n++] = (row){.q = a->q + i * a->ldq + h * d,
-                              .d_o = a->d_o + i * a->lddo + h * d,
-                              .dq = a->dq + i * a->lddq + h * d,
-                              .lse = a->lse[i * a->heads + h],
-                              .lo = lo < 0 ? 0 : lo,
-                              .hi = hi > n_keys ? n_keys : hi};
-            row *r = &rows[n - 1];
-            r->dot = row_dot(r->d_o, a->o + i * a->ldo + h * d, NULL, d);
+            const rlf_real *q = a->q + i * a->ldq + h * d;
+            const rlf_real *d_o = a->d_o + i * a->lddo + h * d;
+            float *copy = b->copies ? b->copies + n * 2 * d : NULL;
+            float *rest = copy ? copy + d : NULL;
+            float *dq = b->dq ? b->dq + (i - b->first_row) * b->lddq : NULL;
+            int64_t ld = d;
+            row *r = &rows[n++];
+            *r = (row){.q = rfloats(q, &ld, 1, d, copy),
+                       .d_o = rfloats(d_o, &ld, 1, d, rest),
+                       .dq = dq ? dq + (h - b->head) * d : NULL,
+                       .lse = a->lse[i * a->heads + h],
+                       .lo = lo < 0 ? 0 : lo,
+                       .hi = hi > n_keys ? n_keys : hi};
+            r->dot = row_dot(d_o, a->o + i * a->ldo + h * d, NULL, d);
         }
         grads[n](rows, b);
     }
@@ -253,6 +272,8 @@ grad_head(const rlf_attention_grad_args *a, const piece *p, int64_t h,
             grad_sequence(a, s, h, p->from, n < p->n ? n : p->n, b);
     }
 }
+
+#if RLF_REAL_BITS == 32
 
 /* The sums of a block that wait for others of a tree: [64, d] of dk and of dv
  * per level, behind the transposed copies. */
@@ -331,6 +352,9 @@ grad_keys(const rlf_attention_grad_args *a, int64_t s, int64_t last, int64_t g,
                             .vt = vt,
                             .dk = a->dk + at * a->lddk + g * d,
                             .dv = a->dv + at * a->lddv + g * d,
+                            .dq = a->dq,
+                            .last_row = a->offsets[a->n_seqs],
+                            .lddq = a->lddq,
                             .ldk = a->ldk,
                             .lddk = a->lddk,
                             .lddv = a->lddv,
@@ -343,25 +367,186 @@ grad_keys(const rlf_attention_grad_args *a, int64_t s, int64_t last, int64_t g,
     }
 }
 
+/* What sees the keys of the sequences root..end-1, which share a beginning, of
+ * key/value head g. */
+static void
+grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end, int64_t g,
+          char *scratch)
+{
+    int64_t d = a->d, group = a->heads / a->kv_heads;
+    for (int64_t t = a->offsets[root]; t < a->offsets[end]; t++) {
+        memset(a->dk + t * a->lddk + g * d, 0, (size_t)d * 4);
+        memset(a->dv + t * a->lddv + g * d, 0, (size_t)d * 4);
+        memset(a->dq + t * a->lddq + g * group * d, 0, (size_t)(group * d) * 4);
+    }
+    for (int64_t s = root; s < end; s++)
+        grad_keys(a, s, end, g, (float *)scratch);
+}
+
+#else
+
+/* Sums are floats in scratch, and are rounded once: those of a part of the
+ * group before the tree, in which each sum is rounded, as ranks' sums are. */
+typedef struct task_memory {
+    float *kt, *vt, *k, *v; /* [d][64], [64][d] */
+    float *dk, *dv;         /* [64][d] */
+    float *copies;
+    rlf_bf16 *tree; /* [level][2][64][d] */
+    float *dq;      /* [tokens][group][d] */
+    int64_t tokens; /* of a sweep */
+} task_memory;
+
+static task_memory
+memory_of(const rlf_attention_grad_args *a, char *scratch)
+{
+    int64_t d = a->d, size = d * BLOCK, levels = 0;
+    int64_t group = a->heads / a->kv_heads;
+    while (1 << levels < a->parts)
+        levels++;
+    task_memory w = {.kt = (float *)scratch};
+    w.vt = w.kt + size;
+    w.k = w.vt + size;
+    w.v = w.k + size;
+    w.dk = w.v + size;
+    w.dv = w.dk + size;
+    w.copies = w.dv + size;
+    w.tree = (rlf_bf16 *)(w.copies + 2 * ROWS * d);
+    w.dq = (float *)(w.tree + (levels + 1) * 2 * size);
+    int64_t left = (int64_t)SCRATCH_BYTES / 4 - (w.dq - w.kt);
+    w.tokens = left / (group * d);
+    return w;
+}
+
+_Static_assert((6 * BLOCK + 2 * ROWS + 7 * BLOCK + RLF_MOST_GROUP) * MAX_D *
+                       4 <=
+                   SCRATCH_BYTES,
+               "room for the heads of a token");
+
+/* The sums over the group's heads, from `head` on, rounded, in w->tree[0]; or dq
+ * alone. */
+static void
+grad_parts(const rlf_attention_grad_args *a, const piece *keys, int64_t head,
+           const task_memory *w)
+{
+    int64_t each = a->heads / a->kv_heads / a->parts;
+    int64_t n = 2 * BLOCK * keys->b.d;
+    for (int p = 0; p < a->parts; p++) {
+        int level = __builtin_popcount((unsigned)p);
+        rlf_bf16 *to = w->tree + level * n;
+        memset(w->dk, 0, (size_t)n * sizeof *w->dk);
+        for (int64_t h = head + p * each; h < head + (p + 1) * each; h++)
+            grad_head(a, keys, h, &keys->b);
+        for (int64_t i = 0; i < n; i += VL)
+            rstore(to + i, vload(w->dk + i));
+        for (int bits = p; bits & 1; bits >>= 1, to -= n)
+            for (int64_t i = 0; i < n; i += VL)
+                rstore(to - n + i, rload(to - n + i) + rload(to + i));
+    }
+}
+
+/* A sweep over keys: what they and the rows first..last-1 make of dq, of dk and
+ * dv, or of both. */
+typedef struct sweep {
+    int64_t first, last;
+    bool queries, keys;
+} sweep;
+
+/* Of the keys of sequence s. */
+static void
+sweep_keys(const rlf_attention_grad_args *a, const sweep *of, int64_t s,
+           int64_t last, int64_t g, const task_memory *w)
+{
+    int64_t d = a->d, base = a->offsets[s], len = a->offsets[s + 1] - base;
+    int64_t group = a->heads / a->kv_heads;
+    for (int64_t from = 0; from < len; from += BLOCK) {
+        int64_t n = len - from < BLOCK ? len - from : BLOCK;
+        int64_t at = base + from, ldk = a->ldk, ldv = a->ldv;
+        piece keys = {.first = s,
+                      .last = last,
+                      .from = start_of(&a->prefixes, s) + from,
+                      .n = n,
+                      .b = {.kt = w->kt,
+                            .vt = w->vt,
+                            .dk = of->keys ? w->dk : NULL,
+                            .dv = w->dv,
+                            .dq = of->queries ? w->dq : NULL,
+                            .copies = w->copies,
+                            .first_row = of->first,
+                            .last_row = of->last,
+                            .head = g * group,
+                            .ldk = d,
+                            .lddk = d,
+                            .lddv = d,
+                            .lddq = group * d,
+                            .d = d,
+                            .scale = a->scale,
+                            .cap = a->cap}};
+        keys.b.k = rfloats(a->k + at * ldk + g * d, &ldk, n, d, w->k);
+        const float *v = rfloats(a->v + at * ldv + g * d, &ldv, n, d, w->v);
+        transpose(keys.b.k, ldk, n, d, w->kt);
+        transpose(v, ldv, n, d, w->vt);
+        grad_parts(a, &keys, g * group, w);
+        for (int64_t i = 0; of->keys && i < n; i++) {
+            const rlf_bf16 *sums = w->tree + i * d;
+            memcpy(a->dk + (at + i) * a->lddk + g * d, sums,
+                   (size_t)d * sizeof *sums);
+            memcpy(a->dv + (at + i) * a->lddv + g * d, sums + BLOCK * d,
+                   (size_t)d * sizeof *sums);
+        }
+    }
+}
+
+static void
+sweep_root(const rlf_attention_grad_args *a, const sweep *of, int64_t root,
+           int64_t end, int64_t g, const task_memory *w)
+{
+    int64_t row = a->heads / a->kv_heads * a->d, n = of->last - of->first;
+    if (of->queries)
+        memset(w->dq, 0, (size_t)(n * row) * sizeof *w->dq);
+    for (int64_t s = root; s < end; s++)
+        sweep_keys(a, of, s, end, g, w);
+    for (int64_t i = 0; of->queries && i < n; i++) {
+        rlf_real *dq = a->dq + (of->first + i) * a->lddq + g * row;
+        for (int64_t x = 0; x < row; x += VL)
+            rstore_part(dq + x, load_part(w->dq + i * row + x, row - x),
+                        row - x);
+    }
+}
+
+/* What sees the keys of the sequences root..end-1, which share a beginning, of
+ * key/value head g. */
+static void
+grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end, int64_t g,
+          char *scratch)
+{
+    const task_memory w = memory_of(a, scratch);
+    sweep all = {a->offsets[root], a->offsets[end], true, true};
+    int64_t last = all.last;
+    if (last - all.first <= w.tokens) {
+        sweep_root(a, &all, root, end, g, &w);
+        return;
+    }
+    /* dq, which has no room for all rows, is made by itself */
+    all.queries = false;
+    sweep_root(a, &all, root, end, g, &w);
+    for (int64_t i = all.first; i < last; i += w.tokens) {
+        sweep some = {i, i + w.tokens < last ? i + w.tokens : last, true, false};
+        sweep_root(a, &some, root, end, g, &w);
+    }
+}
+
+#endif
+
 /* A task is a root with all that share its beginning, and a key/value head. */
 static void
 grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     const rlf_attention_grad_args *a = ctx;
-    int64_t d = a->d, group = a->heads / a->kv_heads;
     for (int64_t task = first; task < last; task++) {
         int64_t g = task % a->kv_heads, root = task / a->kv_heads;
-        if (start_of(&a->prefixes, root) > 0)
-            continue;
-        int64_t end = rlf_prefixes_end(&a->prefixes, a->n_seqs, root);
-        for (int64_t t = a->offsets[root]; t < a->offsets[end]; t++) {
-            memset(a->dk + t * a->lddk + g * d, 0, (size_t)d * 4);
-            memset(a->dv + t * a->lddv + g * d, 0, (size_t)d * 4);
-            memset(a->dq + t * a->lddq + g * group * d, 0,
-                   (size_t)(group * d) * 4);
-        }
-        for (int64_t s = root; s < end; s++)
-            grad_keys(a, s, end, g, (float *)scratch);
+        if (start_of(&a->prefixes, root) == 0)
+            grad_root(a, root, rlf_prefixes_end(&a->prefixes, a->n_seqs, root),
+                      g, scratch);
     }
 }
 

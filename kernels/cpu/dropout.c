@@ -97,18 +97,18 @@ draw(uint32_t block, uint32_t module, uint64_t key, uint32_t *words)
 
 /* n <= VL numbers by their words. */
 INLINE void
-drop_part(const rlf_dropout_args *a, const uint32_t *words, const float *x,
-          float *y, int64_t n)
+drop_part(const rlf_dropout_args *a, const uint32_t *words, const rlf_real *x,
+          rlf_real *y, int64_t n)
 {
     vu word;
     memcpy(&word, words, sizeof word);
     vi kept = (vi)(word >= a->below);
-    vf scale = vset(a->scale), v = load_part(x, n);
+    vf scale = vset(a->scale), v = rload_part(x, n);
     if (a->add) {
-        vf at = load_part(y, n);
-        store_part(y, vselect(kept, vfma(scale, v, at), at), n);
+        vf at = rload_part(y, n);
+        rstore_part(y, vselect(kept, vfma(scale, v, at), at), n);
     } else {
-        store_part(y, vselect(kept, v * scale, vset(0)), n);
+        rstore_part(y, vselect(kept, v * scale, vset(0)), n);
     }
 }
 
@@ -121,8 +121,8 @@ drop_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t end = a->first + a->d;
     for (int64_t m = first; m < last; m++) {
         uint64_t key = a->keys[a->index ? a->index[m] : m];
-        const float *x = a->x + m * a->ldx;
-        float *y = a->y + m * a->ldy;
+        const rlf_real *x = a->x + m * a->ldx;
+        rlf_real *y = a->y + m * a->ldy;
         for (int64_t c = a->first / 4 * 4; c < end; c += 4 * VL) {
             int64_t from = c < a->first ? a->first : c;
             int64_t to = c + 4 * VL < end ? c + 4 * VL : end;

@@ -253,7 +253,8 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                                     .bf16 = t->a.bf16,
                                     .bias =
                                         t->a.bias ? t->a.bias + l->from : NULL,
-                                    .c = t->z + l->from,
+                                    .c = (rlf_real *)(t->z + l->from),
+                                    .c_f32 = true,
                                     .ldc = t->ld};
         ISA(product_part)(&product, row, rows, from, from + c->n, scratch);
         for (int64_t r = row; t->a.cap != 0 && r < row + rows; r++)
@@ -597,16 +598,49 @@ tile_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
     return RLF_OK;
 }
 
+#if RLF_REAL_BITS == 32
+static const rlf_real *
+as_activations(rlf_queue *queue, tile *t)
+{
+    (void)queue;
+    return t->z;
+}
+#else
+static void
+narrow_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const tile *t = ctx;
+    for (int64_t r = first; r < last; r++) {
+        const float *z = t->z + r * t->ld;
+        rlf_real *to = (rlf_real *)(t->z + r * t->ld);
+        for (int64_t i = 0; i < t->held; i += VL)
+            rstore_part(to + i, load_part(z + i, t->held - i), t->held - i);
+    }
+}
+
+/* The slopes, rounded, each row where it was. */
+static const rlf_real *
+as_activations(rlf_queue *queue, tile *t)
+{
+    rlf_cpu_share(queue, t->n, 1, 2.0 * (double)t->n * (double)t->held,
+                  narrow_rows, t);
+    return (const rlf_real *)t->z;
+}
+#endif
+
 static rlf_status
-tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
+tile_products(rlf_queue *queue, const rlf_head_loss_args *args, tile *t,
               rlf_err *err)
 {
     const head_args *a = &t->a;
+    const rlf_real *dz = as_activations(queue, t);
+    const int64_t ld = t->ld * (int64_t)(sizeof(float) / sizeof *dz);
     rlf_product_args dx = {.m = t->n,
                            .n = a->d,
                            .k = t->held,
-                           .x = t->z,
-                           .ldx = t->ld,
+                           .x = dz,
+                           .ldx = ld,
                            .packed = a->bf16 ? a->packed : args->packed_back,
                            .form = RLF_PRODUCT_BACKWARD,
                            .bf16 = a->bf16,
@@ -620,15 +654,15 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
     rlf_product_grad_args dw = {.m = t->n,
                                 .n = t->held,
                                 .k = a->d,
-                                .dy = t->z,
-                                .lddy = t->ld,
+                                .dy = dz,
+                                .lddy = ld,
                                 .x = a->x + t->first * a->ldx,
                                 .ldx = a->ldx,
                                 .dw = args->dw};
     if (args->dw)
         RLF_TRY(ISA(product_grad)(queue, &dw, err));
     rlf_bias_grad_args db = {
-        .m = t->n, .n = t->held, .dy = t->z, .lddy = t->ld, .db = args->dbias};
+        .m = t->n, .n = t->held, .dy = dz, .lddy = ld, .db = args->dbias};
     return args->dbias ? ISA(bias_grad)(queue, &db, err) : RLF_OK;
 }
 

@@ -8,22 +8,22 @@
 
 /* y = x * r * weight, and r = 1 / sqrt(mean + eps); y may be x. */
 INLINE float
-norm_by(const float *x, const float *weight, float mean, float eps, int64_t d,
-        float *y)
+norm_by(const rlf_real *x, const float *weight, float mean, float eps,
+        int64_t d, rlf_real *y)
 {
     float r = 1 / __builtin_sqrtf(mean + eps);
     int64_t j = 0;
     for (; j + VL <= d; j += VL)
-        vstore(y + j, vload(x + j) * vset(r) * vload(weight + j));
+        rstore(y + j, rload(x + j) * vset(r) * vload(weight + j));
     if (j < d) {
         vf w = vload_n(weight + j, d - j);
-        vstore_n(y + j, vload_n(x + j, d - j) * vset(r) * w, d - j);
+        rstore_n(y + j, rload_n(x + j, d - j) * vset(r) * w, d - j);
     }
     return r;
 }
 
 INLINE float
-norm(const float *x, const float *weight, float eps, int64_t d, float *y)
+norm(const rlf_real *x, const float *weight, float eps, int64_t d, rlf_real *y)
 {
     float mean = row_dot(x, x, NULL, d) / (float)d;
     return norm_by(x, weight, mean, eps, d, y);
@@ -37,7 +37,7 @@ typedef struct rotation {
 
 /* The first 2 * half elements of y from those of x; y may be x. */
 INLINE void
-rotate(const rotation *r, int32_t position, const float *x, float *y)
+rotate(const rotation *r, int32_t position, const rlf_real *x, rlf_real *y)
 {
     int64_t half = r->half;
     const float *cs = r->cos + position * half, *sn = r->sin + position * half;
@@ -46,17 +46,12 @@ rotate(const rotation *r, int32_t position, const float *x, float *y)
         bool whole = n >= VL;
         vf c = whole ? vload(cs + i) : vload_n(cs + i, n);
         vf s = whole ? vload(sn + i) : vload_n(sn + i, n);
-        vf x1 = whole ? vload(x + i) : vload_n(x + i, n);
-        vf x2 = whole ? vload(x + half + i) : vload_n(x + half + i, n);
+        vf x1 = rload_part(x + i, n);
+        vf x2 = rload_part(x + half + i, n);
         s = r->back ? -s : s;
         vf y1 = vfma(x1, c, -(x2 * s)), y2 = vfma(x2, c, x1 * s);
-        if (whole) {
-            vstore(y + i, y1);
-            vstore(y + half + i, y2);
-        } else {
-            vstore_n(y + i, y1, n);
-            vstore_n(y + half + i, y2, n);
-        }
+        rstore_part(y + i, y1, n);
+        rstore_part(y + half + i, y2, n);
     }
 }
 

@@ -23,8 +23,12 @@
 const rlf_kernels ISA(kernels) = {
     .backend = "cpu",
     .isa = TEXT(RLF_ISA),
+#if RLF_REAL_BITS == 32
     .real = RLF_CAST_F32,
     .bf16_weights = true,
+#else
+    .real = RLF_CAST_BF16,
+#endif
     .product_packed_bytes = ISA(product_packed_bytes),
     .head_tile = 8 << 20, /* a small part of the memory, read from caches */
     .head_work_bytes = ISA(head_work_bytes),

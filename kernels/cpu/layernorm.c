@@ -5,22 +5,22 @@
 #include "kernels/cpu/ops.h"
 
 INLINE float
-row_sum(const float *x, int64_t n)
+row_sum(const rlf_real *x, int64_t n)
 {
     lanes s = lanes_set(0);
     for (int64_t i = 0, j = 0; i < n; i += VL, j = (j + 1) % NL)
-        s.v[j] += load_part(x + i, n - i);
+        s.v[j] += rload_part(x + i, n - i);
     return lanes_sum(&s);
 }
 
 /* Of (x - mean)^2. */
 INLINE float
-row_spread(const float *x, float mean, int64_t n)
+row_spread(const rlf_real *x, float mean, int64_t n)
 {
     lanes s = lanes_set(0);
     for (int64_t i = 0, j = 0; i < n; i += VL, j = (j + 1) % NL) {
         int64_t left = n - i;
-        vf t = load_part(x + i, left) - vset(mean);
+        vf t = rload_part(x + i, left) - vset(mean);
         vf sum = vfma(t, t, s.v[j]);
         if (left < VL) { /* behind the row x is 0, and counts nothing */
             float old[VL], now[VL];
@@ -48,17 +48,17 @@ layernorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_layernorm_args *a = ctx;
     for (int64_t m = first; m < last; m++) {
         int64_t row = m / a->groups, at = m % a->groups * a->d;
-        const float *x = a->x + row * a->ldx + at;
-        float *y = a->y + row * a->ldy + at;
+        const rlf_real *x = a->x + row * a->ldx + at;
+        rlf_real *y = a->y + row * a->ldy + at;
         float mean = row_sum(x, a->d) / (float)a->d;
         float spread = row_spread(x, mean, a->d) / (float)a->d;
         float r = 1 / __builtin_sqrtf(spread + a->eps);
         for (int64_t j = 0; j < a->d; j += VL) {
             int64_t n = a->d - j;
-            vf t = (load_part(x + j, n) - vset(mean)) * vset(r);
+            vf t = (rload_part(x + j, n) - vset(mean)) * vset(r);
             vf w = weights(a->weight, at + j, n);
             t = a->bias ? vfma(t, w, load_part(a->bias + at + j, n)) : t * w;
-            store_part(y + j, t, n);
+            rstore_part(y + j, t, n);
         }
         if (a->mean)
             a->mean[m] = mean;
@@ -89,16 +89,16 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t d = a->d;
     for (int64_t m = first; m < last; m++) {
         int64_t row = m / a->groups, at = m % a->groups * d;
-        const float *x = a->x + row * a->ldx + at;
-        const float *dy = a->dy + row * a->lddy + at;
-        float *dx = a->dx + row * a->lddx + at;
+        const rlf_real *x = a->x + row * a->ldx + at;
+        const rlf_real *dy = a->dy + row * a->lddy + at;
+        rlf_real *dx = a->dx + row * a->lddx + at;
         vf mean = vset(a->mean[m]), r = vset(a->rstd[m]);
         lanes along = lanes_set(0), all = lanes_set(0);
         for (int64_t i = 0, j = 0; i < d; i += VL, j = (j + 1) % NL) {
             int64_t n = d - i;
             /* behind the row dy is 0 */
-            vf g = load_part(dy + i, n) * weights(a->weight, at + i, n);
-            vf t = (load_part(x + i, n) - mean) * r;
+            vf g = rload_part(dy + i, n) * weights(a->weight, at + i, n);
+            vf t = (rload_part(x + i, n) - mean) * r;
             all.v[j] += g;
             along.v[j] = vfma(g, t, along.v[j]);
         }
@@ -106,11 +106,11 @@ layernorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         vf shift = vset(lanes_sum(&all) / (float)d);
         for (int64_t i = 0; i < d; i += VL) {
             int64_t n = d - i;
-            vf g = load_part(dy + i, n) * weights(a->weight, at + i, n);
-            vf t = (load_part(x + i, n) - mean) * r;
+            vf g = rload_part(dy + i, n) * weights(a->weight, at + i, n);
+            vf t = (rload_part(x + i, n) - mean) * r;
             t = vfma(t, coef, g - shift);
-            t = a->add ? vfma(r, t, load_part(dx + i, n)) : t * r;
-            store_part(dx + i, t, n);
+            t = a->add ? vfma(r, t, rload_part(dx + i, n)) : t * r;
+            rstore_part(dx + i, t, n);
         }
     }
 }
@@ -122,14 +122,14 @@ group_columns(const rlf_layernorm_grad_args *a, int64_t group, int64_t first,
               int64_t last)
 {
     for (int64_t m = 0; m < a->m; m++) {
-        const float *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
+        const rlf_real *x = a->x + m * a->ldx, *dy = a->dy + m * a->lddy;
         vf mean = vset(a->mean[m * a->groups + group]);
         vf r = vset(a->rstd[m * a->groups + group]);
         for (int64_t j = first; j < last; j += VL) {
             int64_t n = last - j;
-            vf d = load_part(dy + j, n);
+            vf d = rload_part(dy + j, n);
             if (a->dweight) {
-                vf t = (load_part(x + j, n) - mean) * r;
+                vf t = (rload_part(x + j, n) - mean) * r;
                 t = vfma(d, t, load_part(a->dweight + j, n));
                 store_part(a->dweight + j, t, n);
             }

@@ -1,5 +1,5 @@
-# kernels/cpu: the reference. Add to libkernels_a_SOURCES or to
-# kernel_isa_sources (see kernels/local.mk).
+# kernels/cpu: the reference. Add to libkernels_a_SOURCES, to
+# kernel_isa_sources or to one of a type (see kernels/local.mk).
 libkernels_a_SOURCES += \
 	kernels/op.def kernels/gelu.def kernels/attention.h kernels/kernels.h kernels/real.h kernels/shards.h \
 	%D%/expr.c %D%/expr_cross.c %D%/expr_frame.h %D%/expr_loops.h \
@@ -13,19 +13,18 @@ kernel_isa_sources += \
 	%D%/attention_grad.c \
 	%D%/dense.c \
 	%D%/dropout.c \
-	%D%/expr_loops.c \
 	%D%/head.c %D%/head.h %D%/heads.h \
 	%D%/instance.c \
 	%D%/layernorm.c \
 	%D%/norm.c \
-	%D%/ops.h \
+	%D%/activations.h %D%/ops.h \
 	%D%/optim.c \
-	%D%/pack.c \
 	%D%/panel.h \
-	%D%/product.c \
 	%D%/rows.c \
 	%D%/sample.c \
 	%D%/simd.h
+kernel_f32_sources += %D%/expr_loops.c %D%/pack.c %D%/product.c
+kernel_bf16_sources += %D%/pack_bf16.c %D%/pairs.h %D%/product_bf16.c
 
 check_PROGRAMS += \
 	tests/unit/kernels_ahead \
@@ -36,6 +35,7 @@ check_PROGRAMS += \
 	tests/unit/kernels_expr_loops \
 	tests/unit/kernels_expr_parts \
 	tests/unit/kernels_head \
+	tests/unit/kernels_pairs \
 	tests/unit/kernels_sample \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows \
@@ -56,6 +56,7 @@ tests_unit_kernels_expr_loops_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_head_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_pairs_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_sample_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_sample_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

@@ -9,8 +9,8 @@ rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t d = a->d;
     for (int64_t i = first; i < last; i++) {
         int64_t row = i / a->groups, group = i % a->groups;
-        const float *x = a->x + row * a->ldx + group * d;
-        float *y = a->y + row * a->ldy + group * d;
+        const rlf_real *x = a->x + row * a->ldx + group * d;
+        rlf_real *y = a->y + row * a->ldy + group * d;
         float r = a->sums ? norm_by(x, a->weight, a->sums[i] / (float)a->whole,
                                     a->eps, d, y)
                           : norm(x, a->weight, a->eps, d, y);
@@ -47,7 +47,7 @@ norm_sums_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     float part[RLF_MOST_SHARDS];
     int n = a->shards.count;
     for (int64_t i = first; i < last; i++) {
-        const float *x = a->x + i * a->ldx, *dy = a->dy + i * a->lddy;
+        const rlf_real *x = a->x + i * a->ldx, *dy = a->dy + i * a->lddy;
         for (int64_t s = 0, at = 0; s < n; at = c->end[s++])
             part[s] =
                 row_dot(x + at, dy + at, a->weight ? a->weight + at : NULL,
@@ -85,30 +85,22 @@ rmsnorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t d = a->d;
     for (int64_t i = first; i < last; i++) {
         int64_t row = i / a->groups, group = i % a->groups;
-        const float *x = a->x + row * a->ldx + group * d;
-        const float *dy = a->dy + row * a->lddy + group * d;
-        float *dx = a->dx + row * a->lddx + group * d;
+        const rlf_real *x = a->x + row * a->ldx + group * d;
+        const rlf_real *dy = a->dy + row * a->lddy + group * d;
+        rlf_real *dx = a->dx + row * a->lddx + group * d;
         float r = a->rstd[i];
         float mean = a->sums ? a->sums[i] / (float)a->whole
                              : row_dot(x, dy, a->weight, d) / (float)d;
         float coef = -(r * r * mean);
         for (int64_t j = 0; j < d; j += VL) {
             int64_t n = d - j;
-            bool whole = n >= VL;
-            const float *w = a->weight + j;
-            vf g = whole ? vload(dy + j) * vload(w)
-                         : vload_n(dy + j, n) * vload_n(w, n);
-            vf t =
-                vfma(whole ? vload(x + j) : vload_n(x + j, n), vset(coef), g);
+            vf g = rload_part(dy + j, n) * load_part(a->weight + j, n);
+            vf t = vfma(rload_part(x + j, n), vset(coef), g);
             if (a->add)
-                t = vfma(vset(r), t,
-                         whole ? vload(dx + j) : vload_n(dx + j, n));
+                t = vfma(vset(r), t, rload_part(dx + j, n));
             else
                 t *= vset(r);
-            if (whole)
-                vstore(dx + j, t);
-            else
-                vstore_n(dx + j, t, n);
+            rstore_part(dx + j, t, n);
         }
     }
 }
@@ -122,19 +114,19 @@ rmsnorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t each = a->groups / a->shards; /* groups of a sum */
     for (int64_t i = 0; i < a->m * a->groups; i++) {
         int64_t row = i / a->groups, group = i % a->groups;
-        const float *x = a->x + row * a->ldx + group * a->d;
-        const float *dy = a->dy + row * a->lddy + group * a->d;
+        const rlf_real *x = a->x + row * a->ldx + group * a->d;
+        const rlf_real *dy = a->dy + row * a->lddy + group * a->d;
         float *sum = a->dweight + group / each * a->d;
         vf r = vset(a->rstd[i]);
         int64_t j = first;
         for (; j + VL <= last; j += VL)
             vstore(sum + j,
-                   vfma(vload(dy + j), vload(x + j) * r, vload(sum + j)));
+                   vfma(rload(dy + j), rload(x + j) * r, vload(sum + j)));
         if (j < last) {
             int64_t n = last - j;
             vf old = vload_n(sum + j, n);
-            vf t = vload_n(x + j, n) * r;
-            vstore_n(sum + j, vfma(vload_n(dy + j, n), t, old), n);
+            vf t = rload_n(x + j, n) * r;
+            vstore_n(sum + j, vfma(rload_n(dy + j, n), t, old), n);
         }
     }
 }
@@ -197,11 +189,12 @@ rope_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     int64_t rest = a->d - 2 * a->half;
     for (int64_t m = first; m < last; m++)
         for (int64_t h = 0; h < a->heads; h++) {
-            const float *x = a->x + m * a->ldx + h * a->d;
-            float *y = a->y + m * a->ldy + h * a->d;
+            const rlf_real *x = a->x + m * a->ldx + h * a->d;
+            rlf_real *y = a->y + m * a->ldy + h * a->d;
             rotate(&r, a->positions[m], x, y);
             if (rest && y != x)
-                memcpy(y + 2 * a->half, x + 2 * a->half, (size_t)rest * 4);
+                memcpy(y + 2 * a->half, x + 2 * a->half,
+                       (size_t)rest * sizeof *y);
         }
 }
 

@@ -3,16 +3,16 @@
 #ifndef RLF_KERNELS_CPU_OPS_H
 #define RLF_KERNELS_CPU_OPS_H
 
+#include "kernels/cpu/activations.h"
 #include "kernels/cpu/run.h"
-#include "kernels/cpu/simd.h"
 #include "kernels/kernels.h"
 
 #ifndef RLF_ISA
-#error "compile with -DRLF_ISA=portable, v3 or v4"
+#error "compile with -DRLF_ISA=portable, v3, v4 or v4_bf16"
 #endif
-#define ISA_PASTE_(isa, name) rlf_cpu_##isa##_##name
-#define ISA_PASTE(isa, name) ISA_PASTE_(isa, name)
-#define ISA(name) ISA_PASTE(RLF_ISA, name)
+#define ISA_PASTE_(isa, type, name) rlf_cpu_##isa##_##type##_##name
+#define ISA_PASTE(isa, type, name) ISA_PASTE_(isa, type, name)
+#define ISA(name) ISA_PASTE(RLF_ISA, RLF_TYPE, name)
 
 /* Bytes of scratch that a thread of a queue has at least. */
 #define SCRATCH_BYTES ((size_t)1 << 20)

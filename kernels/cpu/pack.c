@@ -145,9 +145,10 @@ ISA(panel_turn)(const uint16_t *packed, int64_t cols, int64_t first, int64_t n,
 }
 
 void
-ISA(panel_row)(const uint16_t *packed, int64_t cols, int64_t row, float *out)
+ISA(panel_row)(const void *packed, int64_t cols, int64_t row, rlf_real *out)
 {
-    const uint16_t *from = packed + row / NR * NR * cols + row % NR;
+    const uint16_t *from =
+        (const uint16_t *)packed + row / NR * NR * cols + row % NR;
     for (int64_t i = 0; i < cols; i++)
         out[i] = rlf_bf16_to_f32(from[i * NR]);
 }

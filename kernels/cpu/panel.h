@@ -1,8 +1,10 @@
 /* Panels of packed weights: their widths, and how they are read in other forms.
  *
  * A packed matrix is [panel][k][NR]: NR columns of a product side by side for
- * each k. Weights of bf16 are packed for FORWARD alone, in half of the bytes,
- * and both forms of product and the embedding read that packing. */
+ * each k. Beside activations of f32, weights of bf16 are packed for FORWARD
+ * alone, in half of the bytes, and both forms of product and the embedding read
+ * that packing. Where activations are bf16 all weights are, and a panel has
+ * pairs of k: [panel][k / 2][NR][2] (pack_bf16.c). */
 #ifndef RLF_KERNELS_CPU_PANEL_H
 #define RLF_KERNELS_CPU_PANEL_H
 
@@ -24,6 +26,12 @@ n_panels(int64_t n)
     return (n + NR - 1) / NR;
 }
 
+static inline int64_t
+n_pairs(int64_t k)
+{
+    return (k + 1) / 2;
+}
+
 /* Numbers of bf16, n of them, become floats. */
 void ISA(bf16_widen)(const uint16_t *x, int64_t n, float *out);
 
@@ -32,8 +40,8 @@ void ISA(bf16_widen)(const uint16_t *x, int64_t n, float *out);
 void ISA(panel_turn)(const uint16_t *packed, int64_t cols, int64_t first,
                      int64_t n, int64_t col, float *out);
 
-/* Row `row` of such a matrix, as `cols` floats. */
-void ISA(panel_row)(const uint16_t *packed, int64_t cols, int64_t row,
-                    float *out);
+/* Row `row` of a matrix of bf16, packed for FORWARD, as `cols` activations. */
+void ISA(panel_row)(const void *packed, int64_t cols, int64_t row,
+                    rlf_real *out);
 
 #endif

@@ -30,13 +30,22 @@ check_tokens(const int32_t *tokens, const int32_t *sampled, int64_t m,
 
 /* y[0..n) += x. */
 INLINE void
-add_row(float *y, const float *x, int64_t n)
+add_row(rlf_real *y, const rlf_real *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += VL)
+        rstore_part(y + i, rload_part(y + i, n - i) + rload_part(x + i, n - i),
+                    n - i);
+}
+
+/* The same onto a sum of f32. */
+INLINE void
+add_to_sum(float *y, const rlf_real *x, int64_t n)
 {
     int64_t i = 0;
     for (; i + VL <= n; i += VL)
-        vstore(y + i, vload(y + i) + vload(x + i));
+        vstore(y + i, vload(y + i) + rload(x + i));
     if (i < n)
-        vstore_n(y + i, vload_n(y + i, n - i) + vload_n(x + i, n - i), n - i);
+        vstore_n(y + i, vload_n(y + i, n - i) + rload_n(x + i, n - i), n - i);
 }
 
 static void
@@ -45,11 +54,11 @@ gather_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_rows_gather_args *a = ctx;
     for (int64_t i = first; i < last; i++) {
-        float *y = a->y + i * a->ldy;
+        rlf_real *y = a->y + i * a->ldy;
         if (a->index[i] < 0)
-            memset(y, 0, (size_t)a->d * 4);
+            memset(y, 0, (size_t)a->d * sizeof *y);
         else
-            memcpy(y, a->x + a->index[i] * a->ldx, (size_t)a->d * 4);
+            memcpy(y, a->x + a->index[i] * a->ldx, (size_t)a->d * sizeof *y);
     }
 }
 
@@ -66,8 +75,15 @@ ISA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     return RLF_OK;
 }
 
-/* A part of the table: the rows of other tokens are -0. Activations are f32,
- * so it is the same in either form. */
+/* A row of the table in f32, as activations are. */
+INLINE void
+round_row(const float *w, int64_t d, rlf_real *y)
+{
+    for (int64_t i = 0; i < d; i += VL)
+        rstore_part(y + i, load_part(w + i, d - i), d - i);
+}
+
+/* A part of the table: the rows of other tokens are -0. */
 static void
 embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -75,12 +91,14 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_embed_args *a = ctx;
     for (int64_t i = first; i < last; i++) {
         int64_t row = token_at(a->tokens, a->sampled, i) - a->first;
-        float *y = a->y + i * a->ldy;
-        if (row >= 0 && row < a->part)
-            memcpy(y, a->rows + row * a->ld_rows, (size_t)a->d * 4);
-        else
+        rlf_real *y = a->y + i * a->ldy;
+        if (row < 0 || row >= a->part)
             for (int64_t j = 0; j < a->d; j++)
-                y[j] = -0.0f;
+                y[j] = rmake(-0.0f);
+        else if (a->w)
+            round_row(a->w + row * a->d, a->d, y);
+        else
+            memcpy(y, a->rows + row * a->ld_rows, (size_t)a->d * sizeof *y);
     }
 }
 
@@ -93,10 +111,10 @@ embed_packed(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_shards h = a->shards;
     for (int64_t i = first; i < last; i++) {
         int64_t row = token_at(a->tokens, a->sampled, i) - a->first;
-        const uint16_t *packed = a->packed;
-        float *y = a->y + i * a->ldy;
+        const char *packed = a->packed;
+        rlf_real *y = a->y + i * a->ldy;
         for (int64_t j = 0; (row < 0 || row >= a->part) && j < a->d; j++)
-            y[j] = -0.0f;
+            y[j] = rmake(-0.0f);
         for (int s = h.first; row >= 0 && row < a->part; s++) {
             int64_t n = rlf_shard_first(a->v, h.of, s + 1) -
                         rlf_shard_first(a->v, h.of, s);
@@ -104,7 +122,8 @@ embed_packed(void *ctx, int64_t first, int64_t last, char *scratch)
                 ISA(panel_row)(packed, a->d, row, y);
                 break;
             }
-            packed += n_panels(n) * NR * a->d;
+            packed += ISA(product_packed_bytes)(n, a->d, RLF_PRODUCT_FORWARD) /
+                      (sizeof(float) / sizeof(rlf_real) == 1 ? 2 : 1);
             row -= n;
         }
     }
@@ -131,9 +150,8 @@ ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     a.ldy = or_dense(a.ldy, a.d);
     if (!a.w && !a.rows && a.packed)
         return embed_bf16(queue, &a, err);
-    a.ld_rows = a.w ? a.d : or_dense(a.ld_rows, a.d);
-    a.rows = a.w ? a.w : a.rows;
-    if (a.part || a.sampled) {
+    a.ld_rows = or_dense(a.ld_rows, a.d);
+    if (a.part || a.sampled || a.w) {
         a.part = a.part ? a.part : a.v;
         rlf_cpu_share(queue, a.m, 16, (double)a.m * (double)a.d, embed_part,
                       &a);
@@ -159,12 +177,12 @@ scatter_columns(void *ctx, int64_t first, int64_t last, char *scratch)
     for (int64_t i = 0; i < a->m; i++) {
         if (a->index[i] < 0)
             continue;
-        float *y = a->y + a->index[i] * a->ldy + first;
-        const float *x = a->x + i * a->ldx + first;
+        rlf_real *y = a->y + a->index[i] * a->ldy + first;
+        const rlf_real *x = a->x + i * a->ldx + first;
         if (a->add)
             add_row(y, x, n);
         else
-            memcpy(y, x, (size_t)n * 4);
+            memcpy(y, x, (size_t)n * sizeof *y);
     }
 }
 
@@ -190,7 +208,7 @@ embed_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
     for (int64_t i = 0; i < a->m; i++) {
         int64_t row = a->tokens[i] - a->first;
         if (row >= 0 && row < a->part)
-            add_row(a->dw + row * a->d + first, a->dy + i * a->lddy + first,
+            add_to_sum(a->dw + row * a->d + first, a->dy + i * a->lddy + first,
                     last - first);
     }
 }
@@ -200,21 +218,12 @@ ISA(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args, rlf_err *err)
 {
     RLF_TRY(
         check_tokens(args->tokens, NULL, args->m, args->v, "embed_grad", err));
-    if (args->part) {
-        rlf_embed_grad_args a = *args;
-        a.lddy = or_dense(a.lddy, a.d);
-        rlf_cpu_share(queue, a.d, COLUMNS, 3.0 * (double)a.m * (double)a.d,
-                      embed_grad_columns, &a);
-        return RLF_OK;
-    }
-    rlf_rows_scatter_args scatter = {.m = args->m,
-                                     .d = args->d,
-                                     .index = args->tokens,
-                                     .x = args->dy,
-                                     .ldx = args->lddy,
-                                     .y = args->dw,
-                                     .add = true};
-    return ISA(rows_scatter)(queue, &scatter, err);
+    rlf_embed_grad_args a = *args;
+    a.part = a.part ? a.part : a.v;
+    a.lddy = or_dense(a.lddy, a.d);
+    rlf_cpu_share(queue, a.d, COLUMNS, 3.0 * (double)a.m * (double)a.d,
+                  embed_grad_columns, &a);
+    return RLF_OK;
 }
 
 static void
@@ -223,7 +232,7 @@ bias_columns(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_bias_grad_args *a = ctx;
     for (int64_t m = 0; m < a->m; m++)
-        add_row(a->db + first, a->dy + m * a->lddy + first, last - first);
+        add_to_sum(a->db + first, a->dy + m * a->lddy + first, last - first);
 }
 
 rlf_status
@@ -305,13 +314,13 @@ act_rows(const rlf_glu_args *a, rlf_act act, bool gated, int64_t first,
          int64_t last)
 {
     for (int64_t m = first; m < last; m++) {
-        const float *gate = a->gate + m * a->ldx;
-        const float *up = gated ? a->up + m * a->ldx : gate;
-        float *y = a->y + m * a->ldy;
+        const rlf_real *gate = a->gate + m * a->ldx;
+        const rlf_real *up = gated ? a->up + m * a->ldx : gate;
+        rlf_real *y = a->y + m * a->ldy;
         for (int64_t i = 0; i < a->d; i += VL) {
             int64_t n = a->d - i;
-            vf v = activate(act, load_part(gate + i, n));
-            store_part(y + i, gated ? v * load_part(up + i, n) : v, n);
+            vf v = activate(act, rload_part(gate + i, n));
+            rstore_part(y + i, gated ? v * rload_part(up + i, n) : v, n);
         }
     }
 }
@@ -359,20 +368,20 @@ act_grad_rows(const rlf_glu_grad_args *a, rlf_act act, bool gated,
               int64_t first, int64_t last)
 {
     for (int64_t m = first; m < last; m++) {
-        const float *gate = a->gate + m * a->ldx;
-        const float *up = gated ? a->up + m * a->ldx : gate;
-        const float *dy = a->dy + m * a->lddy;
-        float *dgate = a->dgate + m * a->lddx;
-        float *dup = gated ? a->dup + m * a->lddx : NULL;
+        const rlf_real *gate = a->gate + m * a->ldx;
+        const rlf_real *up = gated ? a->up + m * a->ldx : gate;
+        const rlf_real *dy = a->dy + m * a->lddy;
+        rlf_real *dgate = a->dgate + m * a->lddx;
+        rlf_real *dup = gated ? a->dup + m * a->lddx : NULL;
         for (int64_t i = 0; i < a->d; i += VL) {
             int64_t n = a->d - i;
-            vf g = load_part(gate + i, n), d = load_part(dy + i, n), slope;
+            vf g = rload_part(gate + i, n), d = rload_part(dy + i, n), slope;
             vf s = vsigmoid(inner(act, g, &slope));
             vf t = s * vfma(g * slope, 1.0f - s, vset(1));
-            vf u = gated ? load_part(up + i, n) : d;
+            vf u = gated ? rload_part(up + i, n) : d;
             if (gated)
-                store_part(dup + i, d * (g * s), n);
-            store_part(dgate + i, gated ? d * u * t : d * t, n);
+                rstore_part(dup + i, d * (g * s), n);
+            rstore_part(dgate + i, gated ? d * u * t : d * t, n);
         }
     }
 }
@@ -406,15 +415,16 @@ add_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_add_args *a = ctx;
     for (int64_t m = first; m < last; m++) {
-        const float *x = a->a + m * a->lda;
-        const float *y = a->b ? a->b + m * a->ldb : NULL;
-        float *c = a->c + m * a->ldc;
+        const rlf_real *x = a->a + m * a->lda;
+        const rlf_real *y = a->b ? a->b + m * a->ldb : NULL;
+        rlf_real *c = a->c + m * a->ldc;
         vf scale = vset(a->scale);
         for (int64_t i = 0; i < a->d; i += VL) {
             int64_t n = a->d - i;
-            vf t = load_part(x + i, n);
-            store_part(c + i,
-                       y ? vfma(scale, load_part(y + i, n), t) : t * scale, n);
+            vf t = rload_part(x + i, n);
+            rstore_part(c + i,
+                        y ? vfma(scale, rload_part(y + i, n), t) : t * scale,
+                        n);
         }
     }
 }
@@ -440,15 +450,15 @@ clip_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     const rlf_clip_args *a = ctx;
     vf high = vset(a->bound), low = vset(-a->bound);
     for (int64_t m = first; m < last; m++) {
-        const float *x = a->x + m * a->ldx;
-        const float *by = a->by ? a->by + m * a->ldby : x;
-        float *y = a->y + m * a->ldy;
+        const rlf_real *x = a->x + m * a->ldx;
+        const rlf_real *by = a->by ? a->by + m * a->ldby : x;
+        rlf_real *y = a->y + m * a->ldy;
         for (int64_t i = 0; i < a->d; i += VL) {
             int64_t n = a->d - i;
-            vf v = load_part(x + i, n), at = load_part(by + i, n);
+            vf v = rload_part(x + i, n), at = rload_part(by + i, n);
             vi above = (vi)(at > high), below = (vi)(at < low);
             v = vselect(above, a->by ? vset(0) : high, v);
-            store_part(y + i, vselect(below, a->by ? vset(0) : low, v), n);
+            rstore_part(y + i, vselect(below, a->by ? vset(0) : low, v), n);
         }
     }
 }

@@ -66,6 +66,32 @@ vload_bf16(const uint16_t *p)
 #endif
 }
 
+/* yes where mask is all ones, no where it is 0. */
+INLINE vf
+vselect(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+
+/* Rounded to numbers of bf16, to nearest even, by integer arithmetic. */
+INLINE void
+vstore_bf16(uint16_t *p, vf x)
+{
+    vu u = (vu)x, down = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+    down = (vu)vselect((vi)(x == x), (vf)down, (vf)(u >> 16 | 0x40));
+#if VL == 16
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)down));
+#elif VL == 8
+    __m256i two = _mm256_packus_epi32((__m256i)down, (__m256i)down);
+    _mm_storeu_si128(
+        (__m128i *)p,
+        _mm256_castsi256_si128(_mm256_permute4x64_epi64(two, 0x08)));
+#else
+    for (int i = 0; i < VL; i++)
+        p[i] = (uint16_t)down[i];
+#endif
+}
+
 INLINE vf
 vset(float x)
 {
@@ -137,13 +163,6 @@ store_part(float *p, vf x, int64_t n)
         vstore_n(p, x, n);
 }
 
-/* yes where mask is all ones, no where it is 0. */
-INLINE vf
-vselect(vi mask, vf yes, vf no)
-{
-    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
-}
-
 /* Bit i: lane i of a mask. */
 INLINE uint32_t
 vbits(vi mask)
@@ -153,7 +172,8 @@ vbits(vi mask)
 #elif VL == 8
     return (uint32_t)_mm256_movemask_ps((__m256)mask);
 #else
-    return (mask[0] & 1U) | (mask[1] & 2U) | (mask[2] & 4U) | (mask[3] & 8U);
+    vu bits = (vu)mask & (vu){1, 2, 4, 8};
+    return bits[0] | bits[1] | bits[2] | bits[3];
 #endif
 }
 
@@ -373,38 +393,6 @@ transpose(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
     for (; j < n; j++)
         for (int64_t i = 0; i < d; i++)
             out[i * LANES + j] = x[j * ld + i];
-}
-
-/* sum over i of a[i] * b[i] * c[i] (c NULL: of a[i] * b[i]) in 64 lanes. */
-INLINE float
-row_dot(const float *a, const float *b, const float *c, int64_t n)
-{
-    lanes s = lanes_set(0);
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int j = 0; j < NL; j++) {
-            vf x = vload(a + i + j * VL);
-            if (c)
-                x *= vload(c + i + j * VL);
-            s.v[j] = vfma(x, vload(b + i + j * VL), s.v[j]);
-        }
-    for (int j = 0; i < n; i += VL, j++) {
-        int64_t left = n - i;
-        vf x, y, z = vset(1);
-        if (left >= VL) {
-            x = vload(a + i), y = vload(b + i);
-            if (c)
-                z = vload(c + i);
-        } else {
-            x = vload_n(a + i, left), y = vload_n(b + i, left);
-            if (c)
-                z = vload_n(c + i, left);
-        }
-        if (c)
-            x *= z;
-        s.v[j] = vfma(x, y, s.v[j]);
-    }
-    return lanes_sum(&s);
 }
 
 #endif

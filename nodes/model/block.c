@@ -226,7 +226,7 @@ rlf_block_stage(const rlf_model *m, const rlf_model_options *options)
     const rlf_kernels *k = m->kernels;
     const rlf_table *whole = m->table->whole;
     size_t all = 0, row = 0, stage = options->stage;
-    if (k->real == RLF_CAST_F32)
+    if (k->real == RLF_CAST_F32 || !k->one_pack)
         return 0;
     for (int i = 0; i < whole->n_slots; i++) {
         const rlf_slot *slot = &whole->slots[i];

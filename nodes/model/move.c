@@ -461,8 +461,8 @@ rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
         return RLF_OK;
     rlf_model *any = to ? to : from;
     bool adapted = rlf_table_adapted(any->table); /* which go as they are */
-    bool rounds =
-        edge->by_layer && any->kernels->real != RLF_CAST_F32 && !adapted;
+    bool rounds = edge->by_layer && any->kernels->one_pack &&
+                  any->kernels->real != RLF_CAST_F32 && !adapted;
     RLF_ASSERT(!from || from->weights || adapted);
     RLF_ASSERT(!to || !to->by_layer || edge->by_layer || adapted);
     RLF_ASSERT(!rounds || !to || to == from || to->by_layer);

@@ -28,6 +28,8 @@ static const rlf_kernels *
 table_of(rlf_queue *queue)
 {
     (void)queue;
+    if (narrow_of_cpu)
+        return narrow_of_cpu;
 #ifdef RLF_HAVE_CUDA
     if (!queue->device->caps.host_memory)
         return rlf_kernels_cuda_bf16();

@@ -231,6 +231,13 @@ shard_chain(const float *x, const float *w, const int64_t *parts,
     return start;
 }
 
+/* Of a CPU's bf16 each partial sum is rounded, as what ranks add up is. */
+static float
+rounded(const env *e, float x)
+{
+    return e->even ? rlf_bf16_to_f32(rlf_f32_to_bf16(x)) : x;
+}
+
 /* k in shards, of one part and of three; then the halves of the shards in two
  * places, whose sum is the tree's last addition. */
 static void
@@ -264,16 +271,17 @@ sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
         float sum[RLF_MOST_SHARDS], start = old[i];
         for (int twice = 0; twice < 2; twice++, start = bias[i % n]) {
             for (int s = 0; s < of; s++)
-                sum[s] = shard_chain(x + i / n * ldx, w + i % n * k, parts,
-                                     pieces, n_parts, of, s, s ? 0 : start);
+                sum[s] = rounded(e, shard_chain(x + i / n * ldx, w + i % n * k,
+                                                parts, pieces, n_parts, of, s,
+                                                s ? 0 : start));
             for (int step = 1; step < of; step *= 2)
                 for (int s = 0; s + step < of; s += 2 * step)
-                    sum[s] += sum[s + step];
+                    sum[s] = rounded(e, sum[s] + sum[s + step]);
             agree(e, twice ? from_bias + i : c + i, sum, 1, true, "in shards");
         }
     }
-    if ((of & (of - 1)) || n_parts > 1 || e->bf16)
-        return; /* half of a tree is a tree where halves are, unrounded */
+    if ((of & (of - 1)) || n_parts > 1 || (e->bf16 && !e->even))
+        return; /* half of a tree is a tree where halves are */
     float *half[2] = {copy_of(e, old, m * n), blank(e, m * n)};
     for (int place = 0; place < 2; place++) {
         int64_t first = place ? k * (of / 2) / of : 0;
@@ -288,7 +296,7 @@ sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
              .parts = &k, .n_parts = 1);
     }
     for (int64_t i = 0; i < m * n; i++)
-        half[0][i] += half[1][i];
+        half[0][i] = rounded(e, half[0][i] + half[1][i]);
     same(e, half[0], c, m * n, 4, "shards in two places");
 }
 

@@ -35,6 +35,11 @@ test_embed_rows(env *e)
         CALL(e, product_pack, .rows = v, .cols = d, .w = w, .packed = packed);
         ld = rlf_packed_row(k, d);
         table = packed;
+    } else if (e->bf16) {
+        uint16_t *narrow = take(e, v * d, sizeof *narrow);
+        for (int64_t i = 0; i < v * d; i++)
+            narrow[i] = rlf_f32_to_bf16(w[i]);
+        table = narrow;
     }
     CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .w = w, .y = y);
     CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .rows = table,
@@ -417,7 +422,8 @@ test_rmsnorm_tiles(env *e)
             like_real(e, dx + i * d, want, d, 3e-6, "dx");
         }
         if (e->check)
-            like(e, dw, want_w, shards * d, 3e-6, "dweight");
+            /* 1,400 rows in order, and not in tiles */
+            like(e, dw, want_w, shards * d, e->even ? 1e-5 : 3e-6, "dweight");
     }
 }
 

@@ -15,7 +15,7 @@
 #include "kernels/cuda/emulate_device.h"
 #endif
 
-enum { MOST_PLACES = 5 };
+enum { MOST_PLACES = 6 };
 
 typedef struct test_place {
     const rlf_backend *backend;

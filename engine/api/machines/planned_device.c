@@ -34,7 +34,7 @@ const rlf_kernels *
 rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
 {
     if (strcmp(s->plan->numerics.backend, "cpu") == 0)
-        return rlf_kernels_cpu();
+        return rlf_backend_cpu.kernels(NULL, s->options.real);
     return rlf_planned_gpu(s->options.real, arena);
 }
 
