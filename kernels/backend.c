@@ -60,16 +60,16 @@ choose_cpu(rlf_queue *queue, rlf_cast_type real, uint32_t algorithms,
     (void)queue, (void)real, (void)algorithms, (void)out;
 }
 
-const rlf_backend rlf_backend_cpu = {.name = "cpu",
-                                     .doc = "the cores of this machine",
-                                     .count = one,
-                                     .memory = of_host,
-                                     .open = open_cpu,
-                                     .reals = {RLF_CAST_F32, RLF_CAST_BF16,
-                                               RLF_CAST_TYPES},
-                                     .kernels = kernels_cpu,
-                                     .prepare = prepare_cpu,
-                                     .choose = choose_cpu};
+const rlf_backend rlf_backend_cpu = {
+    .name = "cpu",
+    .doc = "the cores of this machine",
+    .count = one,
+    .memory = of_host,
+    .open = open_cpu,
+    .reals = {RLF_CAST_F32, RLF_CAST_BF16, RLF_CAST_TYPES},
+    .kernels = kernels_cpu,
+    .prepare = prepare_cpu,
+    .choose = choose_cpu};
 
 static rlf_status
 open_cuda(const rlf_backend_options *o, rlf_device **out, rlf_err *err)

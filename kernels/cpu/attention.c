@@ -22,7 +22,6 @@
 #define CHUNK 128
 #define MAX_GROUP RLF_MOST_GROUP
 
-
 /* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16; and
  * what scores with them are made of. A row by itself asks for what lies `ahead`
  * floats behind them, which is needed next. */
@@ -36,7 +35,7 @@ typedef struct keys {
 
 typedef struct row {
     const float *q;
-    float *o;    /* the accumulator: in the output, where that is floats */
+    float *o; /* the accumulator: in the output, where that is floats */
     rlf_real *out;
     int64_t pos; /* of its token */
     float m, l;
@@ -66,11 +65,11 @@ _Static_assert((sizeof(row) + 4 * (1 + FLOATS_OF(MAX_D))) * MAX_GROUP +
 
 /* The parts of a task's scratch. */
 typedef struct task_memory {
-    float *kt;      /* [d][64] */
-    float *widened; /* [64][d], where activations are no floats */
+    float *kt;       /* [d][64] */
+    float *widened;  /* [64][d], where activations are no floats */
     rlf_real *k, *v; /* [64][d] */
-    float *floats;  /* of each row: q, the accumulator */
-    float *lse;     /* of each row */
+    float *floats;   /* of each row: q, the accumulator */
+    float *lse;      /* of each row */
     row *rows;
 } task_memory;
 
@@ -294,8 +293,8 @@ attend_block(row *rows, int64_t n, const keys *ks, int64_t base, int64_t window,
 
 /* Row i of a task. */
 static void
-row_begin(const task_memory *w, int64_t i, const rlf_real *q, rlf_real *o, int64_t pos,
-          int64_t d)
+row_begin(const task_memory *w, int64_t i, const rlf_real *q, rlf_real *o,
+          int64_t pos, int64_t d)
 {
     row *r = &w->rows[i];
     *r = (row){.pos = pos, .out = o, .m = -__builtin_inff()};

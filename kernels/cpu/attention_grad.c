@@ -370,8 +370,8 @@ grad_keys(const rlf_attention_grad_args *a, int64_t s, int64_t last, int64_t g,
 /* What sees the keys of the sequences root..end-1, which share a beginning, of
  * key/value head g. */
 static void
-grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end, int64_t g,
-          char *scratch)
+grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end,
+          int64_t g, char *scratch)
 {
     int64_t d = a->d, group = a->heads / a->kv_heads;
     for (int64_t t = a->offsets[root]; t < a->offsets[end]; t++) {
@@ -422,8 +422,8 @@ _Static_assert((6 * BLOCK + 2 * ROWS + 7 * BLOCK + RLF_MOST_GROUP) * MAX_D *
                    SCRATCH_BYTES,
                "room for the heads of a token");
 
-/* The sums over the group's heads, from `head` on, rounded, in w->tree[0]; or dq
- * alone. */
+/* The sums over the group's heads, from `head` on, rounded, in w->tree[0]; or
+ * dq alone. */
 static void
 grad_parts(const rlf_attention_grad_args *a, const piece *keys, int64_t head,
            const task_memory *w)
@@ -500,24 +500,25 @@ static void
 sweep_root(const rlf_attention_grad_args *a, const sweep *of, int64_t root,
            int64_t end, int64_t g, const task_memory *w)
 {
-    int64_t row = a->heads / a->kv_heads * a->d, n = of->last - of->first;
+    int64_t width = a->heads / a->kv_heads * a->d;
+    int64_t n = of->last - of->first;
     if (of->queries)
-        memset(w->dq, 0, (size_t)(n * row) * sizeof *w->dq);
+        memset(w->dq, 0, (size_t)(n * width) * sizeof *w->dq);
     for (int64_t s = root; s < end; s++)
         sweep_keys(a, of, s, end, g, w);
     for (int64_t i = 0; of->queries && i < n; i++) {
-        rlf_real *dq = a->dq + (of->first + i) * a->lddq + g * row;
-        for (int64_t x = 0; x < row; x += VL)
-            rstore_part(dq + x, load_part(w->dq + i * row + x, row - x),
-                        row - x);
+        rlf_real *dq = a->dq + (of->first + i) * a->lddq + g * width;
+        for (int64_t x = 0; x < width; x += VL)
+            rstore_part(dq + x, load_part(w->dq + i * width + x, width - x),
+                        width - x);
     }
 }
 
 /* What sees the keys of the sequences root..end-1, which share a beginning, of
  * key/value head g. */
 static void
-grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end, int64_t g,
-          char *scratch)
+grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end,
+          int64_t g, char *scratch)
 {
     const task_memory w = memory_of(a, scratch);
     sweep all = {a->offsets[root], a->offsets[end], true, true};
@@ -530,7 +531,8 @@ grad_root(const rlf_attention_grad_args *a, int64_t root, int64_t end, int64_t g
     all.queries = false;
     sweep_root(a, &all, root, end, g, &w);
     for (int64_t i = all.first; i < last; i += w.tokens) {
-        sweep some = {i, i + w.tokens < last ? i + w.tokens : last, true, false};
+        sweep some = {i, i + w.tokens < last ? i + w.tokens : last, true,
+                      false};
         sweep_root(a, &some, root, end, g, &w);
     }
 }

@@ -23,7 +23,7 @@
 #define REST_BYTES ((int64_t)SCRATCH_BYTES - ROW_LANES * 4)
 
 _Static_assert((MC + GRAD_NC) * (GRAD_KC / 2) * 4 <= SCRATCH_BYTES, "scratch");
-_Static_assert(MC * (GRAD_KC / 2 + 32) <= ROW_LANES, "scratch");
+_Static_assert(MC *(GRAD_KC / 2 + 32) <= ROW_LANES, "scratch");
 _Static_assert(REST_BYTES / (MC * (4 + 2 * 7)) >= NR && RLF_MOST_SHARDS == 64,
                "room for a panel at each of 6 levels");
 
@@ -191,8 +191,7 @@ static micro_fn *const down[NV + 1][MR + 1] = {
 /* c = start + x b for all of `rows` rows and `w` <= NR columns, in even tiles.
  * Returns whether the panel `next` has been asked for. */
 static bool
-along_rows(micro o, int64_t rows, int64_t w, bool fetched,
-           const uint32_t *next)
+along_rows(micro o, int64_t rows, int64_t w, bool fetched, const uint32_t *next)
 {
     int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
     bool ask = next && nv == NV && n >= FETCHERS;

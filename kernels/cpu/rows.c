@@ -209,7 +209,7 @@ embed_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t row = a->tokens[i] - a->first;
         if (row >= 0 && row < a->part)
             add_to_sum(a->dw + row * a->d + first, a->dy + i * a->lddy + first,
-                    last - first);
+                       last - first);
     }
 }
 
@@ -422,9 +422,8 @@ add_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         for (int64_t i = 0; i < a->d; i += VL) {
             int64_t n = a->d - i;
             vf t = rload_part(x + i, n);
-            rstore_part(c + i,
-                        y ? vfma(scale, rload_part(y + i, n), t) : t * scale,
-                        n);
+            rstore_part(
+                c + i, y ? vfma(scale, rload_part(y + i, n), t) : t * scale, n);
         }
     }
 }

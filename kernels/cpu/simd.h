@@ -83,9 +83,8 @@ vstore_bf16(uint16_t *p, vf x)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)down));
 #elif VL == 8
     __m256i two = _mm256_packus_epi32((__m256i)down, (__m256i)down);
-    _mm_storeu_si128(
-        (__m128i *)p,
-        _mm256_castsi256_si128(_mm256_permute4x64_epi64(two, 0x08)));
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(
+                                       _mm256_permute4x64_epi64(two, 0x08)));
 #else
     for (int i = 0; i < VL; i++)
         p[i] = (uint16_t)down[i];
