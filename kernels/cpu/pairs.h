@@ -106,19 +106,26 @@ pairs_end(uint32_t state)
 #endif
 
 /* sum + the upper products, then + the lower ones. */
+#if VL >= 8
 INLINE vf
 pair_dot(vf sum, vu x, vu y)
 {
 #if defined(__AVX512BF16__) && VL == 16
     return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)y);
-#elif VL >= 8
+#else
     sum = vfma((vf)(x & 0xffff0000u), (vf)(y & 0xffff0000u), sum);
     return vfma((vf)(x << 16), (vf)(y << 16), sum);
+#endif
+}
 #else
+/* Not inlined: it is long. */
+static __attribute__((noinline, unused)) vf
+pair_dot(vf sum, vu x, vu y)
+{
     for (int i = 0; i < VL; i++)
         sum[i] = pair_dot_1(sum[i], x[i], y[i]);
     return sum;
-#endif
 }
+#endif
 
 #endif

@@ -59,21 +59,47 @@ load_pairs(const uint32_t *p)
 
 INLINE void
 step(vf acc[MR][NV], const uint32_t *a, const uint32_t *b, const int m,
-     const int nv, const int64_t a_row, const uint32_t mask)
+     const int nv, const int64_t a_row)
 {
     vu v[NV];
     // clang-format off
-    UNROLL for (int j = 0; j < nv; j++) {
+    UNROLL for (int j = 0; j < nv; j++)
         v[j] = load_pairs(b + j * VL);
-        if (mask != ALL_BITS)
-            v[j] &= mask;
-    }
     UNROLL for (int i = 0; i < m; i++) {
         vu x = (vu)vset(rlf_f32_of_bits(a[i * a_row]));
         UNROLL for (int j = 0; j < nv; j++)
             acc[i][j] = pair_dot(acc[i][j], x, v[j]);
     }
     // clang-format on
+}
+
+/* Pairs that follow each other in b. */
+typedef struct run {
+    const uint32_t *b;
+    int64_t k;
+} run;
+
+/* b in runs: a pair of which some bits count is a copy in `lines`. */
+static int
+runs_of(const micro *o, uint32_t lines[2][NR], run runs[3])
+{
+    const uint32_t *b = o->b;
+    int64_t k = o->k;
+    int n = 0;
+    if (o->mask_first != ALL_BITS) {
+        for (int j = 0; j < NR; j++)
+            lines[0][j] = b[j] & o->mask_first;
+        runs[n++] = (run){lines[0], 1};
+        b += NR;
+        k--;
+    }
+    bool ends = k > 0 && o->mask_last != ALL_BITS;
+    runs[n++] = (run){b, k - ends};
+    for (int j = 0; ends && j < NR; j++)
+        lines[1][j] = b[(k - 1) * NR + j] & o->mask_last;
+    if (ends)
+        runs[n++] = (run){lines[1], 1};
+    return n;
 }
 
 /* `m` rows times `nv` vectors, all constants but the operands. */
@@ -96,30 +122,26 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             UNROLL for (int j = 0; j < nv; j++)
                 acc[i][j] = vset(0);
     }
-    const uint32_t *a = o->a, *b = o->b;
+    uint32_t lines[2][NR];
+    run runs[3];
+    const int n_runs = runs_of(o, lines, runs);
+    const uint32_t *a = o->a;
     const char *next = o->next;
-    int64_t k = o->k;
-    if (o->mask_first != ALL_BITS) {
-        step(acc, a, b, m, nv, a_row, o->mask_first);
-        a += a_k;
-        b += NR;
-        k--;
-    }
-    const bool ends = k > 0 && o->mask_last != ALL_BITS;
-    for (k -= ends; k > 0; k--) {
-        if (fetch == FETCH_B)
-            UNROLL for (int j = 0; j < nv; j++)
-                __builtin_prefetch(b + j * VL + AHEAD);
-        if (fetch == FETCH_NEXT) {
-            __builtin_prefetch(next, 0, 2);
-            next += 64;
+    for (int r = 0; r < n_runs; r++) {
+        const uint32_t *b = runs[r].b;
+        for (int64_t k = runs[r].k; k > 0; k--) {
+            if (fetch == FETCH_B)
+                UNROLL for (int j = 0; j < nv; j++)
+                    __builtin_prefetch(b + j * VL + AHEAD);
+            if (fetch == FETCH_NEXT) {
+                __builtin_prefetch(next, 0, 2);
+                next += 64;
+            }
+            step(acc, a, b, m, nv, a_row);
+            a += a_k;
+            b += NR;
         }
-        step(acc, a, b, m, nv, a_row, ALL_BITS);
-        a += a_k;
-        b += NR;
     }
-    if (ends)
-        step(acc, a, b, m, nv, a_row, o->mask_last);
     UNROLL for (int i = 0; i < m; i++) {
         float *to = o->c + i * o->ldc;
         UNROLL for (int j = 0; j < nv - 1; j++)
