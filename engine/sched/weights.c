@@ -35,9 +35,10 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
           const rlf_shapes *shapes, const int *machine, rlf_err *err,
           rlf_weight_edge *out)
 {
-    const rlf_realloc_job job =
-        rlf_weight_copies_job(rank->plan, (int)model, from, to, shapes, machine,
-                              rlf_real_bytes(rank->env.kernels));
+    const rlf_kernels *k = rank->env.kernels;
+    const rlf_realloc_job job = rlf_weight_copies_job(
+        rank->plan, (int)model, from, to, shapes, machine,
+        k->one_pack ? rlf_real_bytes(k) : sizeof(float));
     rlf_realloc_plan plan;
     RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
     RLF_TRY(most_passing(rank, &job, &plan, err, &rank->passing[model]));

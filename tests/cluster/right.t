@@ -56,6 +56,16 @@ cluster n = net(m)
 device c = cpu(f32: 1e12, memory: 68.719476736e9, bandwidth: 200e9, launch: 0)
 machine m = node(c, count: 2, link: 50e9, start: 1e-6, cores: 64)
 cluster n = net(m, count: 1)
+=== CPUs that compute in bf16
+device c = cpu(bf16: 2e12, f32: 1e12, memory: 64e9, bandwidth: 2e11, launch: 0)
+machine m = node(c, count: 2, link: 5e10, start: 1e-6, cores: 64)
+cluster n = net(m)
+--- print
+# ranks 0..1: 1 machine 'm' of 2 c
+# in all 1 machine, 2 devices with 128 GB of memory
+device c = cpu(bf16: 2e12, f32: 1e12, memory: 64e9, bandwidth: 200e9, launch: 0)
+machine m = node(c, count: 2, link: 50e9, start: 1e-6, cores: 64)
+cluster n = net(m, count: 1)
 === a machine by itself may say what others would have
 device c = cpu(f32: 1e12, memory: 64GB, bandwidth: 2e11, launch: 0)
 machine m = node(c, count: 1, link: 5e10, start: 1e-6, cores: 64)

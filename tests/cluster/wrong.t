@@ -121,14 +121,14 @@ test.rlf:1:36: error: f32 is faster than bf16 here
     1 | device a = gpu(bf16: 19.5e12, f32: 312e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
       |                                    ^~~~~~
 hint: no device is: were the two exchanged?
-=== a CPU has no bf16
-device a = cpu(bf16: 19.5e12, f32: 3e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
+=== a CPU has no half
+device a = cpu(half: 19.5e12, f32: 3e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
 cluster c = net(a100_box)
 --- errors
-test.rlf:1:16: error: 'cpu' has no argument 'bf16:'
-    1 | device a = cpu(bf16: 19.5e12, f32: 3e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
+test.rlf:1:16: error: 'cpu' has no argument 'half:'
+    1 | device a = cpu(half: 19.5e12, f32: 3e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
       |                ^~~~
-hint: it has f32:, memory:, bandwidth:, launch:, profile:
+hint: it has bf16:, f32:, memory:, bandwidth:, launch:, profile:
 === links that are faster than the memory at their ends
 machine m = node(a100, count: 8, link: 3e12, start: 0, host: 1e12, copy: 2e10, cores: 4)
 machine n = node(a100, host: 1e12, copy: 3e12, cores: 4)

@@ -99,8 +99,9 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                              .across = {1e-5, 1e9, false},
                              .topology = (rlf_topology)choose(&seed, 0, 3)};
     job->vector = sizeof(float);
-    job->element =
-        job->by_layer ? (int)rlf_real_bytes(k->kernels) : (int)sizeof(float);
+    job->element = job->by_layer && k->kernels->one_pack
+                       ? (int)rlf_real_bytes(k->kernels)
+                       : (int)sizeof(float);
     if (rlf_realloc_make(job, arena, &err, plan) < 0)
         bail("%s", err.sentence);
     k->edge = (rlf_weight_edge){.sends = plan->sends,
