@@ -63,6 +63,11 @@ EXTRA_PROGRAMS += %D%/product
 %C%_product_CFLAGS = $(AM_CFLAGS) -fopenmp -Wno-conversion \
 	-Wno-double-promotion
 %C%_product_LDADD = $(KERNELS_LIBS) -ldnnl -lm
+bench_programs += %D%/product_bf16
+EXTRA_PROGRAMS += %D%/product_bf16
+%C%_product_bf16_CFLAGS = $(AM_CFLAGS) -fopenmp -Wno-conversion \
+	-Wno-double-promotion
+%C%_product_bf16_LDADD = $(KERNELS_LIBS) -ldnnl -lm
 endif
 bench_programs += %D%/model
 EXTRA_PROGRAMS += %D%/model

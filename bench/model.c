@@ -1,14 +1,14 @@
 /* A training step and decoding, beside what the machine can do, in one run.
  *
- *     bench/model [threads] [seconds per measurement] [15m|110m|half]
+ *     bench/model [threads] [seconds per measurement] [15m|110m|half] [bf16]
  *
  * Of the 15M story shape; or decoding alone, of 110M or of Qwen 2.5's 0.5B,
  * with a model that is only read. Training: 8 sequences of 256 tokens, forward,
  * loss, backward and AdamW; 6 flops a weight and token plus attention, over the
- * best matrix product, of oneDNN or of our own (f32). One thread is timed by
- * its own clock, so that other processes disturb little. Decoding: time of a
- * step over the larger of weight bytes / read bandwidth (of a block that no
- * cache holds) and flops / that same peak. */
+ * best matrix product, of oneDNN or of our own (f32; in bf16 too). One thread
+ * is timed by its own clock, so that other processes disturb little. Decoding:
+ * time of a step over the larger of weight bytes / read bandwidth (of a block
+ * that no cache holds) and flops / that same peak. */
 #include "bench/llama_shapes.h"
 #include "bench/measure.h"
 #include "bench/peaks.h"
@@ -167,7 +167,8 @@ show_decoding(const rlf_model *model, uint32_t max_new, double seconds,
     for (int k = 0; k < 2; k++) {
         uint32_t n = k ? 64 : 1;
         double d = decode(model, n, max_new, seconds, NULL);
-        double by_bytes = weights * sizeof(float) / read;
+        double by_bytes =
+            weights * (double)rlf_real_bytes(model->kernels) / read;
         double by_flops = 2 * weights * n / (gflops * 1e9);
         double bound = by_bytes > by_flops ? by_bytes : by_flops;
         printf(
@@ -206,6 +207,9 @@ main(int argc, char **argv)
     int threads = argc > 1 ? atoi(argv[1]) : 2;
     double seconds = argc > 2 ? atof(argv[2]) : 2;
     const shape *of = shapes;
+    bool bf16 = argc > 4 && strcmp(argv[4], "bf16") == 0;
+    const rlf_kernels *kernels =
+        bf16 ? rlf_kernels_cpu_bf16(NULL) : rlf_kernels_cpu();
     while (argc > 3 && strcmp(of->name, argv[3]) != 0)
         if (++of == shapes + sizeof shapes / sizeof *shapes) {
             fprintf(stderr, "bench: no shape is called %s\n", argv[3]);
@@ -228,9 +232,7 @@ main(int argc, char **argv)
                                        .trained = trains,
                                        .by_layer = !trains,
                                        .fixed = !trains};
-    check(rlf_model_new(queue, rlf_kernels_cpu(), &config, &options, &err,
-                        &model),
-          &err);
+    check(rlf_model_new(queue, kernels, &config, &options, &err, &model), &err);
     check(rlf_weights_fill(model, &(rlf_weights_origin){.seed = 1}, &err),
           &err);
 
@@ -241,7 +243,8 @@ main(int argc, char **argv)
     printf("%s, threads %d: peak %.0f GFLOP/s (oneDNN's %.0f), read %.1f GB/s "
            "of %.0f MB, weights %.1f MB\n",
            of->name, threads, gflops, 1e-9 * peaks.library, 1e-9 * read,
-           1e-6 * peaks.bytes[BENCH_BLOCKS - 1], 1e-6 * weights * 4);
+           1e-6 * peaks.bytes[BENCH_BLOCKS - 1],
+           1e-6 * weights * (double)rlf_real_bytes(kernels));
     if (trains) {
         double t = train(model, seconds);
         double flops = 6 * weights * SEQS * LENGTH +
