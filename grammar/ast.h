@@ -75,12 +75,13 @@ struct rlf_ast_expr {
     int depth;     /* levels of nodes below and with this one */
     bool paren;    /* written in parentheses */
     rlf_span span; /* all of it, its parentheses too */
-    rlf_span at;   /* its operator, the name after a dot, or its start */
+    rlf_span at;   /* the place of its operator, of the name after a dot, or of
+                      its start */
     rlf_ast_expr *left, *right, *other;
     rlf_ast_name name;
     double number;
     bool rounded; /* NUMBER: its digits say more than that */
-    rlf_str string; /* with escapes carried out; a 0 byte follows */
+    rlf_str string; /* the text with escapes carried out; a 0 byte follows */
     rlf_ast_args *args;
 };
 
@@ -136,7 +137,7 @@ struct rlf_ast_stmt {
 typedef struct rlf_ast_formal {
     rlf_span span;
     rlf_ast_name name;
-    rlf_ast_name least;  /* of `least..word`: the coarsest level; or none */
+    rlf_ast_name least;  /* the coarsest level of `least..word`; or none */
     rlf_ast_name word;   /* the finest level, or model, set, text; or none */
     rlf_ast_expr *value; /* default, or NULL */
     rlf_ast_expr *low, *high; /* `in low..high`, `in low..`; NULL: any */
@@ -200,7 +201,7 @@ struct rlf_ast_decl {
 /* A comment with its `#`s; the formatter puts it back. */
 typedef struct rlf_ast_comment {
     rlf_span span;
-    bool doc; /* it starts with ## */
+    bool doc; /* the comment starts with ## */
 } rlf_ast_comment;
 
 typedef struct rlf_ast_program {

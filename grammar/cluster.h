@@ -20,8 +20,8 @@ bool rlf_cluster_declares(const rlf_ast_decl *decl);
 bool rlf_cluster_is_file(const rlf_ast_program *program);
 
 typedef struct rlf_clusters {
-    rlf_cluster **list; /* in the order of the file */
-    int n;              /* at least 1 */
+    rlf_cluster **list; /* clusters, in the order of the file */
+    int n;              /* the number of clusters, at least 1 */
 } rlf_clusters;
 
 /* The clusters of a file. RLF_USER if something is wrong: then it is in

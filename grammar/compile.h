@@ -17,27 +17,29 @@ typedef struct rlf_compile_setting {
 typedef struct rlf_evaluate {
     const char *model;  /* directory of the model that is evaluated, NULL: as
                            the program begins with it */
-    bool adapter;       /* that is an adapter of the program's model */
+    bool adapter;       /* the model is an adapter of the program's model */
     uint32_t samples;   /* answers to each prompt; 0: as the program says */
     double temperature; /* 0: as the program says */
-    uint32_t rows;      /* of data in a step, > 0 */
-    uint64_t limit;     /* of rows in all; 0: none */
+    uint32_t rows;      /* rows of data in a step, > 0 */
+    uint64_t limit;     /* rows in all; 0: no limit */
 } rlf_evaluate;
 
 typedef struct rlf_compile_options {
-    const char *path;   /* of the program; messages show it as given */
-    const char *text;   /* that is there, of `size` bytes; NULL: the file's */
+    /* The path of the program, which messages show as given. */
+    const char *path;
+    /* The text of that file, `size` bytes; NULL: it is read. */
+    const char *text;
     size_t size;
     const char *stdlib; /* directory that "std/..." means */
-    const char *start;  /* where the command was started: paths in
-                           settings are relative to it; NULL: "." */
+    const char *start;  /* the directory in which the command was started, to
+                           which paths in settings are relative; NULL: "." */
     const rlf_compile_setting *settings;
     size_t n_settings;
     const rlf_classes *classes;
     const rlf_evaluate *evaluate; /* NULL: the program as it is */
     const char *plan; /* file whose `place` stands for the program's; NULL */
-    struct rlf_compiled **kept; /* where rlf_compile_place finds what it needs;
-                                   NULL: it is not called */
+    struct rlf_compiled **kept; /* set to what rlf_compile_place needs; NULL:
+                                   that is not called */
     bool params_only; /* declarations of parameters are enough: settings that
                          must be given may lack, nothing is opened */
 } rlf_compile_options;

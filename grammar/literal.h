@@ -14,8 +14,8 @@ typedef enum rlf_literal_fault {
     RLF_LITERAL_FORM,  /* no number by that grammar */
     RLF_LITERAL_LARGE, /* no double is as large */
     RLF_LITERAL_SMALL, /* only 0 would be left of it */
-    RLF_LITERAL_ROUND  /* its digits say more than a double of 2^53 or more has:
-                          *out is the nearest */
+    RLF_LITERAL_ROUND  /* the number has more digits than a double holds: out is
+                          the nearest one */
 } rlf_literal_fault;
 
 /* Read `text`, with a '-' before it if `sign`. *out is 0 and *unit

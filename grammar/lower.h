@@ -31,14 +31,15 @@ typedef struct rlf_lower {
     bool *needed;   /* per term: not only by metrics */
     bool *demanded; /* per term: it is computed on its own, */
     bool *inside;   /* per term: what it is made of was demanded, */
-    int *in_loss;   /* as part of the loss of this item; -1: of none yet */
-    int *placed;    /* before the item at this place of its region */
+    int *in_loss; /* by node: the item whose loss it is part of; -1: none yet */
+    int *placed; /* by node: the place in its region of the item before which it
+                    comes */
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
     uint32_t *item_site, *term_site; /* per item; per term UNIFORM */
     bool *early;                     /* per term: made ahead */
     bool looking, ahead;             /* the item in hand */
-    uint32_t programs;               /* how many expression nodes there are */
+    uint32_t programs;               /* the number of expression nodes */
 } rlf_lower;
 
 /* ---- ahead.c ---- */

@@ -15,7 +15,7 @@ typedef struct rlf_plan_origin {
     char program[RLF_DIGEST_TEXT], shape[RLF_DIGEST_TEXT];
     int ranks;
     char file[128]; /* the program's name, cut to what fits */
-    rlf_span span;  /* of the line */
+    rlf_span span;  /* the place of the line */
 } rlf_plan_origin;
 
 /* The first such line of source number `source`; false: there is none. */

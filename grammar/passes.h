@@ -19,11 +19,11 @@ void rlf_sema_refuse(rlf_sema *s, rlf_span span, const char *text, bool lowers);
 void rlf_sema_evaluation(rlf_sema *s);
 /* Is the declaration needed? Of a program all are. */
 bool rlf_sema_needs(const rlf_sema *s, const rlf_ast_decl *decl);
-/* Of an evaluation: keep what the metric is the mean of, as an input of the
+/* Keeps, in an evaluation, what the metric is the mean of, as an input of the
  * item that reports it. */
 void rlf_sema_score(rlf_sema *s, rlf_item *item, const rlf_ast_bind *bind,
                     int term);
-/* After lowering: the values of these. */
+/* Finds the values of these, after lowering. */
 void rlf_sema_scores(rlf_sema *s);
 
 /* ---- import.c ---- */
@@ -41,7 +41,7 @@ const char *rlf_sema_path(rlf_sema *s, const rlf_module *module,
 typedef struct rlf_found_name {
     const rlf_named *local;
     const rlf_ast_decl *decl;
-    rlf_module *module; /* that declares it */
+    rlf_module *module; /* the module that declares it */
 } rlf_found_name;
 bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found_name *out);
 /* `alias.name` of an import. */
@@ -187,7 +187,7 @@ void rlf_term_use(rlf_sema *s, int term);
  * first that is not finite, what is to be said of it. */
 void rlf_finite_fold(rlf_sema *s, rlf_expr_code code, const int *args, int n,
                      int result, rlf_span at);
-/* Of an operation: t->nonfinite, by its operands. */
+/* Sets t->nonfinite of an operation, by its operands. */
 void rlf_finite_note(const rlf_sema *s, rlf_term *t);
 /* A value is used at `use`, where `wrong` ends the run: false after a message.
  */
@@ -271,7 +271,7 @@ bool rlf_def_form(rlf_sema *s, const rlf_ast_decl *def);
 /* The kind of what the formal takes, if that is no number: "model", "set",
  * "text"; else NULL. */
 const char *rlf_def_kind(const rlf_ast_formal *f);
-/* For somebody who meant what is called so elsewhere. */
+/* Hints at what is called so elsewhere, for somebody who meant that. */
 void rlf_def_hint_elsewhere(rlf_sema *s, rlf_diag *diag,
                             const rlf_ast_decl *def);
 /* Puts the formal, whose value is not known, into the scope. */
@@ -433,7 +433,7 @@ void rlf_update_look(rlf_sema *s, const rlf_formal *formal, int term,
 
 /* ---- narrow.c ---- */
 
-/* Of an update with a loss: warn of calls of which it takes some rows only,
+/* Warns, in an update with a loss, of calls of which it takes some rows only,
  * because they meet calls on a part of their set. */
 void rlf_narrow_warn(rlf_sema *s, const rlf_update_statement *u);
 

@@ -8,7 +8,7 @@
 /* Tokens by the names that parser.y gives them. */
 typedef struct rlf_report {
     rlf_span span;
-    const char *token; /* what was met */
+    const char *token; /* the token that was met */
     const char *expected[96];
     int n;
 } rlf_report;

@@ -31,7 +31,7 @@ typedef struct rlf_module_import {
 
 struct rlf_module {
     rlf_ast_program *program;
-    const char *path;      /* as messages show it */
+    const char *path;      /* the path as messages show it */
     const char *directory; /* "" or ends with '/' */
     rlf_map names;         /* name -> rlf_ast_decl */
     rlf_map used;          /* those of them that were used -> rlf_ast_decl */
@@ -62,7 +62,7 @@ typedef struct rlf_entity {
     int term, set, resource;
     const char *text;
     bool resolved; /* a text that is a path already as it is to be opened */
-    const char *written; /* of a resolved path: the text as the program has it;
+    const char *written; /* the text of a resolved path as the program has it;
                             else NULL */
     struct rlf_entity *list;
     size_t n_list;
@@ -103,7 +103,7 @@ typedef struct rlf_term {
     double value;      /* CONST of a number, */
     const char *words; /* and of a text */
     int item, port;
-    int region; /* where it was written */
+    int region; /* the region in which it was written */
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
@@ -115,9 +115,10 @@ typedef struct rlf_term {
     bool live;         /* the loss of its update is derived through it */
     bool touches;      /* it depends on live calls, derived or not */
     const char *name;  /* NULL: none */
-    bool named;        /* by the program */
-    const char *label; /* what samples.jsonl calls it; NULL: as it is made */
-    int uses;          /* by other terms, and by items */
+    bool named;        /* the program names it */
+    const char *label; /* the name that samples.jsonl gives it; NULL: it has the
+                          one that it is made by */
+    int uses;          /* uses by other terms and by items */
     int depth;         /* operations above one another in it */
     int value_index;   /* lower.c: the graph's value, -1 */
     int holds;         /* vocab.c: holds_words; 0: not asked yet, else 1, -1 */
@@ -156,7 +157,7 @@ typedef struct rlf_update_report {
     const char *name; /* NULL: it is no metric, */
     const rlf_formal
         *within;      /* but what this takes; or a condition of others */
-    int term;         /* what was reported, */
+    int term;         /* the term that was reported */
     int out;          /* the term that the update's output is */
     int when;         /* the number of its condition; -1: always */
     rlf_span span;
@@ -180,7 +181,7 @@ typedef struct rlf_update_statement {
 
 typedef struct rlf_item {
     const rlf_node_class *class;
-    int region, place; /* which region, and its number in there */
+    int region, place; /* the region, and its number in there */
     int receiver;      /* resource, or -1 */
     rlf_arg *args;
     int n_args;
@@ -282,7 +283,7 @@ typedef struct rlf_metric_name {
 /* A loop around: pieces `piece` of the set `whole`. */
 typedef struct rlf_loop {
     int whole, piece;
-    int part; /* its body */
+    int part; /* the part that is its body */
     struct rlf_loop *outer;
 } rlf_loop;
 
@@ -298,7 +299,7 @@ typedef struct rlf_sema_choice {
 typedef struct rlf_reread {
     int model, whole, piece, part;
     const char *method;
-    bool live; /* in an update of the model */
+    bool live; /* it is in an update of the model */
     rlf_span span;
 } rlf_reread;
 
@@ -337,7 +338,7 @@ typedef struct rlf_sema {
     struct {
         rlf_maker *data;
         size_t count, room;
-    } makers; /* by set */
+    } makers; /* nodes that make sets, by set */
     struct {
         rlf_update_statement *data;
         size_t count, room;
@@ -347,7 +348,7 @@ typedef struct rlf_sema {
         rlf_known *data;
         size_t count, room;
     } known;
-    rlf_map needed;   /* of an evaluation: declarations, by their places */
+    rlf_map needed; /* declarations that an evaluation needs, by their places */
     rlf_map known_at; /* declaration -> its number in `known`, plus 1 */
     struct {
         int *data; /* by resource: its number in `known`, plus 1; or 0 */
@@ -370,7 +371,7 @@ typedef struct rlf_sema {
     size_t ungiven; /* parameters without a value: so many errors have been told
                        of, beside which others can be */
     int method_set; /* set whose method takes the arguments in hand; -1 */
-    int condition; /* in an update: term of the ifs around; -1 */
+    int condition;  /* in an update the term of the ifs around; -1: none */
     rlf_loop *loop;
     const rlf_sema_choice *choice; /* the innermost around; NULL: none */
     /* Programs that are right but cannot run yet: said when nothing is wrong.
@@ -389,7 +390,7 @@ typedef struct rlf_sema {
         rlf_reread *data;
         size_t count, room;
     } rereads;
-    bool collecting; /* in the block of a collect */
+    bool collecting; /* the walk is in the block of a collect */
     int idle;        /* sides of choices and branches of ifs around that are
                         never taken */
     int maybe;       /* branches of ifs around of which the run decides */
@@ -403,9 +404,11 @@ typedef struct rlf_sema {
     int importing;   /* files that import one another, being read */
     uint32_t use;    /* the def that is expanded, for spans; 0: none */
     int expanding;   /* defs inside one another, their arguments too */
-    const rlf_ast_decl *defs[RLF_DEF_DEPTH]; /* whose bodies the walk is in */
+    /* Functions whose bodies the walk is in. */
+    const rlf_ast_decl *defs[RLF_DEF_DEPTH];
     int n_defs;
-    rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
+    rlf_span operand[2]; /* places of the operands of the operation in hand, as
+                            written; or nowhere */
 } rlf_sema;
 
 #endif

@@ -44,8 +44,8 @@ typedef struct rlf_syntax {
     int depth;
     rlf_lex_skip skip;
     int skip_depth; /* brackets open where the broken statement began */
-    size_t suite;   /* that one has a body by indentation: blanks before it, and
-                       1; 0: it has none */
+    size_t suite;   /* the bytes of the blanks before a body by indentation, and
+                       1; 0: there is none */
     bool unbraced;  /* a body began with ':', so a '}' too many follows */
 } rlf_syntax;
 

@@ -50,12 +50,12 @@ typedef struct rlf_kv_write_args {
     int64_t page_size;    /* a multiple of 16 */
     int64_t page_stride;  /* floats; 0: rlf_kv_page_floats() */
     int64_t half;         /* 0: nothing is rotated, there is no q */
-    int64_t heads;        /* of q */
+    int64_t heads;        /* heads of q */
     rlf_real *q;
     int64_t ldq;              /* 0: heads * d */
     const int32_t *positions; /* [m], each < n_positions */
     int64_t n_positions;
-    const float *cos, *sin;           /* of rope_table */
+    const float *cos, *sin;           /* cosines and sines of rope_table */
     const float *q_weight, *k_weight; /* [d], both or none */
     float eps;
 } rlf_kv_write_args;

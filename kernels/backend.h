@@ -12,9 +12,11 @@
 #include "kernels/kernels.h"
 
 typedef struct rlf_backend_options {
-    int index;           /* of the devices of its kind */
-    int n_threads;       /* of the rank's team on the host: rlf_cpu_options */
-    int n_run_threads;   /* of the teams of all ranks here: rlf_cpu_options */
+    int index;           /* the number among devices of its kind */
+    int n_threads;       /* threads of the rank's team on the host, as in
+                            rlf_cpu_options */
+    int n_run_threads;   /* threads of the teams of all ranks here, as in
+                            rlf_cpu_options */
     size_t memory_limit; /* bytes of device memory in all; 0: none */
 } rlf_backend_options;
 
@@ -23,9 +25,10 @@ typedef struct rlf_backend {
     /* Devices of this kind that the process may use, at least 1; RLF_ENV says
      * why there is none. */
     rlf_status (*count)(int *out, rlf_err *err);
-    /* Of a device; all 0: it is that of the host, and counted there. */
+    /* Counts the memory of a device; all 0: it is that of the host, and counted
+     * there. */
     rlf_status (*memory)(int index, rlf_device_memory *out, rlf_err *err);
-    /* For the calling thread. */
+    /* Opens a device for the calling thread. */
     rlf_status (*open)(const rlf_backend_options *options, rlf_device **out,
                        rlf_err *err);
     /* The types that activations can have, ended by RLF_CAST_TYPES; the first
@@ -47,8 +50,8 @@ typedef struct rlf_backend {
                    rlf_buf *out);
 } rlf_backend;
 
-/* Those of this build, ended by NULL; the first is the one to take if nothing
- * is said. */
+/* The back ends of this build, ended by NULL; the first is the one to take if
+ * nothing is said. */
 extern const rlf_backend *const rlf_backends[];
 extern const rlf_backend rlf_backend_cpu, rlf_backend_cuda;
 

@@ -31,9 +31,9 @@ typedef struct rlf_expr_bind {
     /* Spaces that no input or output column is on or below, indexed by domain;
      * entries and the array itself may be NULL. */
     const rlf_space *const *spaces;
-    uint64_t seed;      /* of UNIFORM: the run's, */
+    uint64_t seed;      /* the run's seed, of UNIFORM */
     uint32_t step;      /* the step, */
-    uint64_t iteration; /* and a hash of the loop counters around it, or 0 */
+    uint64_t iteration; /* a hash of the loop counters around it, or 0 */
 } rlf_expr_bind;
 
 /* Tokens first..last-1 of a row; last is cut to the row's length. Values of the

@@ -16,12 +16,12 @@
 typedef enum rlf_dense_place {
     RLF_DENSE_NONE,
     RLF_DENSE_ROW,    /* register of the row */
-    RLF_DENSE_BLOCK,  /* of a block of its words, */
-    RLF_DENSE_KEPT,   /* of all its words */
+    RLF_DENSE_BLOCK,  /* a value of a block of its words */
+    RLF_DENSE_KEPT,   /* a value of all its words */
     RLF_DENSE_INPUT,  /* column of the row, or of its words */
-    RLF_DENSE_OUTPUT, /* likewise; only written */
+    RLF_DENSE_OUTPUT, /* an output, which is only written */
     RLF_DENSE_CONST,
-    RLF_DENSE_LENGTH, /* how many words a row has */
+    RLF_DENSE_LENGTH, /* the number of words of a row */
 } rlf_dense_place;
 
 typedef struct rlf_dense_operand {
@@ -38,14 +38,15 @@ typedef struct rlf_dense_step {
 
 typedef enum rlf_dense_kind {
     RLF_DENSE_ROWS,  /* steps on values of the row */
-    RLF_DENSE_WORDS, /* on its words, block by block; reductions come last */
-    RLF_DENSE_SCANS, /* on all its words */
+    RLF_DENSE_WORDS, /* it works on the row's words, block by block; reductions
+                        come last */
+    RLF_DENSE_SCANS, /* it works on all words of the row */
 } rlf_dense_kind;
 
 typedef struct rlf_dense_pass {
     uint32_t kind;         /* rlf_dense_kind */
     uint32_t first, count; /* steps, */
-    uint32_t reductions;   /* and so many reductions behind them */
+    uint32_t reductions;   /* the number of reductions behind them */
 } rlf_dense_pass;
 
 /* In one piece of memory, so that one copy brings it to a device. */
@@ -54,7 +55,7 @@ typedef struct rlf_dense_image {
     uint32_t n_passes, n_rows, n_blocks, n_kept;
     uint32_t ranks;                 /* there is a RANK */
     uint32_t chains;                /* there is a running sum */
-    uint32_t passes, steps, values; /* where the arrays begin, in bytes */
+    uint32_t passes, steps, values; /* offsets of the arrays, bytes */
 } rlf_dense_image;
 
 /* Read-only once made; as many runs at the same time as one likes. */
@@ -73,8 +74,8 @@ typedef struct rlf_expr_dense {
 rlf_status rlf_expr_dense_new(const rlf_expr *expr, rlf_arena *arena,
                               rlf_err *err, const rlf_expr_dense **out);
 
-/* Of a row with v words: operations, one for each value that is made or
- * reduced, and bytes of columns, those of rows in f64. */
+/* The work on a row with v words: operations, one for each value that is made
+ * or reduced, and bytes of columns, those of rows in f64. */
 typedef struct rlf_dense_work {
     double ops, read, written;
 } rlf_dense_work;

@@ -40,7 +40,7 @@ typedef struct rlf_expr_register {
     rlf_expr_place place;
     bool text;
     int tokens;            /* the tokens domain, or -1: of the row */
-    int phase;             /* when it is made */
+    int phase;             /* the phase in which it is made */
     int slot;              /* among the registers of its place: storage */
     rlf_expr_store column; /* ALIAS */
     int hop;               /* ALIAS: from the stage's rows to the column's */
@@ -53,7 +53,8 @@ typedef enum rlf_expr_step_kind {
     RLF_STEP_POINT,     /* pointwise `code` */
     RLF_STEP_TEXT_EQ,
     RLF_STEP_TEXT_SELECT,
-    RLF_STEP_LENGTH, /* how many tokens of `tokens` the row has */
+    RLF_STEP_LENGTH, /* it gives the number of tokens of `tokens` that the row
+                        has */
     RLF_STEP_UNIFORM,
     RLF_STEP_AT_LAST,
     RLF_STEP_REDUCE, /* tokens to the row: SUM, LEAST, MOST */
@@ -63,7 +64,7 @@ typedef enum rlf_expr_step_kind {
 
 typedef struct rlf_expr_step {
     rlf_expr_step_kind kind;
-    int op; /* in plan->expr */
+    int op; /* the number of the operation in plan->expr */
     int y;
     int arg[3];
     int tokens; /* the tokens domain it works on, or -1 */
@@ -87,7 +88,8 @@ typedef struct rlf_expr_cross {
     int op;
     rlf_expr_store from;
     int temp;
-    int hop; /* from the argument's rows to the result's (`over`'s) rows */
+    int hop; /* the hop from the argument's rows to the result's (`over`'s) rows
+              */
 } rlf_expr_cross;
 
 typedef struct rlf_expr_stage {
@@ -110,7 +112,7 @@ typedef struct rlf_expr_stage {
     int n_slots[RLF_PLACE_ALIAS]; /* storage by place */
 } rlf_expr_stage;
 
-/* From the rows of one domain to those of one above it. */
+/* The way from the rows of one domain to those of one above it. */
 typedef struct rlf_expr_hop {
     int from, to;
 } rlf_expr_hop;

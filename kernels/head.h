@@ -16,7 +16,7 @@ typedef struct head_args {
     int64_t ldx;
     const void *packed;
     bool bf16;        /* packed as bf16 */
-    const float *bias; /* of the tokens held here; or NULL */
+    const float *bias; /* the bias of the tokens held here; or NULL */
     float scale, cap; /* scale 0: 1; cap 0: none */
     float temperature;
     const float *temperatures;
@@ -30,7 +30,8 @@ typedef struct head_args {
                         the largest of some neighbours is taken away */
 } head_args;
 
-/* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */
+/* Sums of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m).
+ */
 typedef struct part {
     float m, s, t;
 } part;
@@ -40,7 +41,7 @@ typedef struct measured {
     double m, s, t;
 } measured;
 
-/* Of a row: maximum M, sum S of e^(z - M), its logarithm. */
+/* Sums of a row: maximum M, sum S of e^(z - M), its logarithm. */
 typedef struct whole {
     double m, s, log_s;
 } whole;

@@ -60,7 +60,7 @@ typedef struct rlf_product_pack_args {
     const float *w; /* may lie in host memory */
     int64_t ldw;    /* 0: cols */
     rlf_product_form form;
-    bool bf16;    /* as bf16; all of w are numbers of that type */
+    bool bf16;    /* the pack is bf16: all numbers of w are of that type */
     void *packed; /* =, 64-byte aligned */
 } rlf_product_pack_args;
 
@@ -187,7 +187,7 @@ typedef struct rlf_embed_args {
     const rlf_real *rows;   /* [v, d]; NULL: */
     const void *packed;     /* [v, d], FORWARD as bf16; each shard of v that is
                                held is packed by itself, one after the other */
-    rlf_shards shards;      /* of v: those that first and part are of */
+    rlf_shards shards;      /* shards of v: those that first and part are of */
     int64_t ld_rows;        /* 0: d */
     rlf_real *y;
     int64_t ldy; /* 0: d */
@@ -306,7 +306,7 @@ typedef struct rlf_layernorm_args {
     const rlf_real *x;
     int64_t ldx;         /* 0: groups * d */
     const float *weight; /* [groups, d] or NULL: 1 */
-    const float *bias;   /* likewise, or NULL; also where there is no weight */
+    const float *bias;   /* the bias, or NULL; also where there is no weight */
     float eps;
     rlf_real *y;
     int64_t ldy;        /* 0: groups * d */
@@ -349,7 +349,7 @@ typedef struct rlf_rope_args {
     int64_t m, heads, d, half;
     const int32_t *positions; /* [m], each < n_positions */
     int64_t n_positions;
-    const float *cos, *sin; /* of rope_table */
+    const float *cos, *sin; /* cosines and sines of rope_table */
     const rlf_real *x;
     int64_t ldx; /* 0: heads * d */
     rlf_real *y;
@@ -362,7 +362,7 @@ typedef struct rlf_rope_args {
 typedef struct rlf_glu_args {
     int64_t m, d;
     const rlf_real *gate, *up; /* up NULL: 1 */
-    int64_t ldx;               /* of gate and up; 0: d */
+    int64_t ldx;               /* the leading dimension of gate and up; 0: d */
     rlf_act act;
     rlf_real *y;
     int64_t ldy; /* 0: d */
@@ -373,12 +373,12 @@ typedef struct rlf_glu_args {
 typedef struct rlf_glu_grad_args {
     int64_t m, d;
     const rlf_real *gate, *up; /* up NULL: 1 */
-    int64_t ldx;               /* of gate and up; 0: d */
+    int64_t ldx;               /* the leading dimension of gate and up; 0: d */
     rlf_act act;
     const rlf_real *dy;
     int64_t lddy; /* 0: d */
     rlf_real *dgate, *dup;
-    int64_t lddx; /* of dgate and dup; 0: d */
+    int64_t lddx; /* the leading dimension of dgate and dup; 0: d */
 } rlf_glu_grad_args;
 
 /* c[m, d] = a + scale b, by one fused multiply-add; c = scale a where there is
@@ -414,7 +414,7 @@ typedef struct rlf_clip_args {
  * is below `below`. So the gradient is the same call, dy for x. y may be x. */
 typedef struct rlf_dropout_args {
     int64_t m, d;
-    int64_t first;          /* of these columns, in the rows of all places */
+    int64_t first; /* the first of these columns in the rows of all places */
     uint32_t module, below; /* below 0: all are kept */
     float scale;            /* 0: 1 */
     const uint64_t *keys;   /* [tokens] */
@@ -474,7 +474,8 @@ typedef rlf_status rlf_head_share_fn(void *ctx, rlf_queue *queue, void *blocks,
                                      size_t bytes, rlf_err *err);
 
 typedef struct rlf_head_part {
-    rlf_shards shards; /* of the vocabulary, at most v; count divides first */
+    /* Shards of the vocabulary, at most v; count divides first. */
+    rlf_shards shards;
     rlf_head_share_fn *share; /* NULL: all are held here */
     void *ctx;
 } rlf_head_part;
@@ -486,8 +487,8 @@ typedef struct rlf_head_logprob_args {
     int64_t ldx;               /* 0: d */
     const void *packed;        /* head weight [v, d], FORWARD; each shard is
                                   packed by itself, one after the other */
-    bool bf16;                 /* as bf16 */
-    const float *bias;         /* of the tokens held here; or NULL */
+    bool bf16;                 /* the pack is bf16 */
+    const float *bias;         /* the bias of the tokens held here; or NULL */
     float scale, cap;          /* scale 0: 1; cap 0: none */
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
@@ -560,8 +561,8 @@ typedef struct rlf_sample_args {
     const rlf_real *x;
     int64_t ldx;        /* 0: d */
     const void *packed; /* head weight [v, d], FORWARD, shard by shard */
-    bool bf16;          /* as bf16 */
-    const float *bias;  /* of the tokens held here; or NULL */
+    bool bf16;          /* the pack is bf16 */
+    const float *bias;  /* the bias of the tokens held here; or NULL */
     float scale, cap;   /* scale 0: 1; cap 0: none */
     bool greedy;
     float temperature;         /* > 0; 0: 1 */
@@ -614,10 +615,10 @@ typedef struct rlf_sumsq_args {
  */
 typedef struct rlf_dense_column {
     void *data;
-    bool f32; /* of rows: floats; else doubles */
+    bool f32; /* rows are floats; else doubles */
 } rlf_dense_column;
 
-/* Of a row: the first word whose number is not finite, -1 if all are; what it
+/* The first word of a row whose number is not finite, -1 if all are; what it
  * is, and what was there before. */
 typedef struct rlf_nonfinite {
     int32_t word;
@@ -650,9 +651,9 @@ typedef enum rlf_op {
 typedef struct rlf_kernels {
     const char *backend; /* "cpu" */
     const char *isa;     /* "v4", "v3", "portable" */
-    rlf_cast_type real;  /* what activations are */
-    bool one_pack;       /* of a matrix, for both forms of product */
-    bool bf16_weights;   /* those that are of bf16 can be packed as such */
+    rlf_cast_type real;  /* the type of activations */
+    bool one_pack;       /* a matrix has one pack for both forms of product */
+    bool bf16_weights;   /* matrices that are bf16 can be packed as such */
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
     int64_t head_tile; /* logits of a tile of the head that suit it */
@@ -689,7 +690,8 @@ rlf_packed_bytes(const rlf_kernels *k, int64_t n_rows, int64_t n_cols,
     return k->product_packed_bytes(n_rows, n_cols, form) / (bf16 ? 2 : 1);
 }
 
-/* With one_pack: from a row of a packed matrix to the next, in activations. */
+/* The distance from a row of a packed matrix to the next, in activations, with
+ * one_pack. */
 static inline int64_t
 rlf_packed_row(const rlf_kernels *k, int64_t cols)
 {
@@ -709,8 +711,8 @@ const rlf_kernels *rlf_kernels_cpu_bf16(const char *isa);
  * this build has kernels for them. Outside of select.c tests and
  * benchmarks ask it, which run emulated GPUs only where that is fast. */
 bool rlf_kernels_machine_has(const char *isa);
-/* Of the queues of a GPU (engine/dev/cuda.h), in builds with CUDA only: f32
- * with the bits of the CPU's, and bf16. */
+/* The kernels of a GPU's queues (engine/dev/cuda.h), in builds with CUDA only:
+ * f32 with the bits of the CPU's, and bf16. */
 const rlf_kernels *rlf_kernels_cuda(void);
 const rlf_kernels *rlf_kernels_cuda_bf16(void);
 

@@ -31,7 +31,7 @@
 #define SAMPLE_BINS 1024
 #define SAMPLE_DIGIT 10
 
-/* Of words: their weights added up, and how many they are. */
+/* The weights of words added up, and how many they are. */
 typedef struct sample_bins {
     uint64_t mass[SAMPLE_BINS];
     uint32_t count[SAMPLE_BINS];
@@ -112,9 +112,10 @@ sample_bin_bits(int bin)
  * those with bits low..end-1, of which `at` knows what comes before. */
 typedef struct sample_search {
     uint64_t goal;
-    bool by_count; /* of words, or else of mass */
+    bool by_count; /* the filter is by the number of words, or else by their
+                      mass */
     uint32_t low, end;
-    int shift; /* of bits - low: the digit that is next */
+    int shift; /* the shift of the digit that is next, bits - low */
     sample_place at;
 } sample_search;
 
@@ -125,7 +126,7 @@ sample_left(const sample_search *s)
     return s->goal - (s->by_count ? s->at.count : s->at.mass);
 }
 
-/* From the coarse bin that it is in. */
+/* Begins with the coarse bin that it is in. */
 RLF_INLINE void
 sample_begin(sample_search *s, sample_place coarse)
 {

@@ -10,7 +10,7 @@
 #define RLF_MOST_SHARDS 64
 
 typedef struct rlf_shards {
-    int of;           /* in all; 0: 1 */
+    int of;           /* the number of shards in all; 0: 1 */
     int first, count; /* held here; count 0: all */
 } rlf_shards;
 

@@ -20,7 +20,7 @@ struct rlf_tokenizer;
 typedef struct rlf_chat_template rlf_chat_template;
 
 typedef struct rlf_chat_options {
-    uint32_t day;      /* for strftime_now: 20241231 */
+    uint32_t day;      /* the date for strftime_now: 20241231 */
     const char *named; /* the template that the program names; or NULL */
     const char *tools; /* a file of JSON: the model's tools; or NULL */
 } rlf_chat_options;
@@ -40,7 +40,7 @@ rlf_status rlf_chat_check(const rlf_chat_template *chat, rlf_err *err);
 bool rlf_chat_asks_day(const rlf_chat_template *chat);
 /* Does the one for prompts with tools read them at all? */
 bool rlf_chat_shows_tools(const rlf_chat_template *chat);
-/* Of all that decides a text. */
+/* Returns the digest of all that decides a text. */
 rlf_digest rlf_chat_digest(const rlf_chat_template *chat);
 /* The text of a prompt's messages, after which the assistant is to speak; in
  * `pool`. RLF_USER with the template's place for what it refuses or cannot. */

@@ -9,7 +9,7 @@
 /* One call of converse as it reads rows of a data set. */
 typedef struct rlf_conversation_use {
     const rlf_node *converse;
-    const rlf_set *set; /* that it makes */
+    const rlf_set *set; /* the set that it makes */
     const struct rlf_reader *reader;
     uint32_t most; /* tokens of a conversation; 0: all that it has */
 } rlf_conversation_use;

@@ -20,8 +20,8 @@
 
 /* The position of one draw of the program. */
 typedef struct rlf_cursor {
-    uint32_t site;   /* of the draw's node */
-    uint32_t member; /* of a mixture by weights; 0 */
+    uint32_t site;   /* the number of the draw's node */
+    uint32_t member; /* the member of a mixture by weights; 0 */
     uint32_t epoch;  /* 0, 1, ... */
     uint32_t index;  /* rows of this epoch's order that were met */
     uint64_t drawn;  /* rows drawn in the run */
@@ -29,7 +29,7 @@ typedef struct rlf_cursor {
         uint32_t *data; /* rows put off, the oldest first */
         size_t count, room;
     } later;
-    uint32_t *order; /* of `epoch`; NULL: not made yet */
+    uint32_t *order; /* the order of `epoch`; NULL: not made yet */
     /* The rows that the step `step` has already, between its draws; not part of
      * a checkpoint, which is written when a step is over. */
     uint32_t step;
@@ -43,23 +43,25 @@ struct rlf_data {
     const char *name;
     rlf_records records;
     const rlf_record_column *prompt; /* NULL: prompts are empty */
-    uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
+    /* Tokens of a prompt of a file, at most; 0: no limit. */
+    uint32_t max_prompt;
     bool conversations;              /* prompts are whole conversations, which
                                         converse() reads */
-    bool tools;                      /* of a file: a column of that name has
-                                        the tools of its chats */
-    const rlf_arg *chats;            /* what made chats of prompts that are
-                                        texts; NULL: nothing did */
+    bool tools; /* a file has a column of that name with the tools of its chats
+                 */
+    const rlf_arg *chats; /* the argument that made chats of prompts that are
+                             texts; NULL: nothing did */
     struct {
         bool made;             /* prompts are chats, as the program says, */
-        bool of_texts;         /* of texts in the file */
-        const rlf_str *system; /* in front where there is none; or NULL */
-    } chat;                    /* of a file */
+        bool of_texts;         /* chats are made of texts in the file */
+        const rlf_str *system; /* a system message that is put in front where
+                                  there is none; or NULL */
+    } chat;                    /* how chats of a file are made */
     bool drops;                      /* rows that no step can use go */
-    uint64_t dropped;                /* so many were for their texts */
+    uint64_t dropped; /* rows that were dropped for their texts */
     const char *why;                 /* the first of them: a sentence */
     rlf_buf warnings;                /* lines: of lengths */
-    rlf_data *rest;                  /* of a file: its rows held out, or NULL */
+    rlf_data *rest; /* the rows of a file that are held out, or NULL */
     uint64_t equal;                  /* rows left out because they equal such */
     rlf_space *space;                /* all rows, once settled */
     /* Made of others: where has one member and rows of it; what is held out has
@@ -68,7 +70,7 @@ struct rlf_data {
     rlf_data **members;
     size_t n_members;
     bool owns;           /* the members are its own, to be freed with it */
-    uint32_t *row;       /* where: per row, the member's row */
+    uint32_t *row;       /* per row: the member's row */
     uint32_t *first;     /* mix: n_members + 1 of them */
     uint32_t *drawing;   /* mix by weights: room for two of each row drawn */
     size_t drawing_room;

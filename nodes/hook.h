@@ -5,7 +5,7 @@
 #include "engine/graph/class.h"
 #include "engine/lua/host.h"
 
-/* As functions of the host program see it (rlflow.h). */
+/* A sample as functions of the host program see it (rlflow.h). */
 struct rlf_hook_sample {
     const rlf_lua_sample *sample;
 };
@@ -18,11 +18,11 @@ typedef struct rlf_hook {
     rlf_lua_host *host;             /* as this */
     const rlf_lua_give *gives;
     size_t n_gives;
-    const struct rlf_log *log; /* for print; or NULL */
+    const struct rlf_log *log; /* the log of print; or NULL */
     uint32_t printed;          /* lines of the whole run */
     bool failed;               /* and on_error: stood in, which was told */
     bool forgiving;            /* on_error: was given */
-    double otherwise;          /* its value */
+    double otherwise;          /* the value of on_error: */
     bool check_pure;           /* each call is made in two states */
 } rlf_hook;
 

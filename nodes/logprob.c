@@ -143,8 +143,8 @@ run_vee(reader *r, rlf_err *err)
     return rlf_transformer_settle(r->pass, err);
 }
 
-/* In rounds where stages have several chunks, else one micro-batch after the
- * other. */
+/* Runs them in rounds where stages have several chunks, else one micro-batch
+ * after the other. */
 static rlf_status
 run_micros(reader *r, rlf_err *err)
 {

@@ -32,7 +32,8 @@ saves_texts(const rlf_env *env, const rlf_resource *resource)
            at.pp == 0;
 }
 
-/* Of a model that is read from files a plan does not need it. */
+/* Says whether the tokenizer is needed: of a model that is read from files a
+ * plan does not need it. */
 static bool
 needs_tokenizer(const rlf_env *env, const rlf_resource *resource,
                 const rlf_model_object *m)

@@ -70,7 +70,7 @@ rlf_model *rlf_model_of(const rlf_call *call, int resource);
  * else the tokenizer's. */
 size_t rlf_model_ends(const rlf_model_object *model, const uint32_t **out);
 
-/* Of the resource class (engine/graph/resource.h): memory and pools. */
+/* Members of the resource class (engine/graph/resource.h): memory and pools. */
 void rlf_model_memory(const rlf_graph *graph, const rlf_resource *resource,
                       void *object, rlf_memory *out);
 void rlf_model_pools(int index, void *object, rlf_pools *out);

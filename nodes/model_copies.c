@@ -66,8 +66,8 @@ serves(const rlf_env *env, int model)
     return false;
 }
 
-/* With what the plan says of it, and the numerics that its placement asks for.
- */
+/* The options of a model, with what the plan says of it and the numerics that
+ * its placement asks for. */
 static rlf_model_options
 options_of(const rlf_env *env, const rlf_resource *resource,
            const rlf_model_object *m, rlf_model_head head, int i)
@@ -232,8 +232,8 @@ find_copies(const rlf_env *env, int model, rlf_model_object *m)
     find_uses(env, model, m);
 }
 
-/* The error is at the row that asks for it: of an update or not, with these
- * tokens of a micro-batch, or with a schedule (tokens 0). */
+/* The error is at the place row that asks for it: of an update or not, with
+ * these tokens of a micro-batch, or with a schedule (tokens 0). */
 static void
 at_row(const rlf_env *env, const rlf_resource *resource, bool update,
        int64_t tokens, rlf_err *err)
@@ -312,7 +312,7 @@ lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     return RLF_OK;
 }
 
-/* Of a model's base: the weights of the model that are cut so, or NULL. */
+/* The weights of a model's base that are cut so, or NULL. */
 static const rlf_model *
 base_of(const rlf_model_object *m, const rlf_model_options *options)
 {
@@ -328,7 +328,7 @@ base_of(const rlf_model_object *m, const rlf_model_options *options)
     return NULL;
 }
 
-/* Without memory, which it takes once all is known to fit. */
+/* Opens a copy without memory, which it takes once all is known to fit. */
 static rlf_status
 open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
           rlf_model_object *m, int i, rlf_err *err)

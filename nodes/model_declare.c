@@ -345,7 +345,7 @@ check_read(const rlf_arg *lora, rlf_err *err)
     return RLF_OK;
 }
 
-/* Those that begin anew. */
+/* Makes adapters that begin anew. */
 static rlf_status
 make_lora(const rlf_resource *resource, const rlf_arg *lora, rlf_arena *arena,
           rlf_err *err, rlf_lora *out)

@@ -27,7 +27,7 @@ rlf_model_head rlf_declared_head(const rlf_resource *resource,
 /* Is it saved in f32? Copies of a model are if that is. */
 bool rlf_declared_save_f32(const rlf_graph *graph,
                            const rlf_resource *resource);
-/* Of lm(...): the directory of an adapter that it begins with, or NULL. */
+/* Returns the directory of the adapter that lm(...) begins with, or NULL. */
 const char *rlf_declared_adapter(const rlf_resource *resource);
 /* Is it the base of another model, base(...)? */
 bool rlf_declared_base(const rlf_resource *resource);
@@ -37,14 +37,14 @@ bool rlf_declared_adapted(const rlf_graph *graph, const rlf_resource *resource);
  * the files that say it cannot be read. */
 double rlf_declared_dropout(const rlf_graph *graph,
                             const rlf_resource *resource);
-/* Of lm(...): the argument that names the directory of its tokenizer. */
+/* Returns the argument of lm(...) that names the directory of its tokenizer. */
 const rlf_arg *rlf_declared_tokenizer(const rlf_resource *resource);
-/* Of lm(...): the directory of its tokenizer. RLF_USER: there is none. */
+/* Finds the directory of the tokenizer of lm(...). RLF_USER: there is none. */
 rlf_status rlf_declared_texts(const rlf_resource *resource, rlf_err *err,
                               const char **out);
-/* Of lm(...): its config; what is made anew takes ids of special tokens and the
- * vocabulary from the tokenizer. `planned`: files with the weights need not be
- * there to be looked into. */
+/* Finds the config of lm(...); what is made anew takes ids of special tokens
+ * and the vocabulary from the tokenizer. `planned`: files with the weights need
+ * not be there to be looked into. */
 rlf_status rlf_declared_config(const rlf_resource *resource,
                                const struct rlf_tokenizer *tokenizer,
                                bool planned,

@@ -4,7 +4,8 @@
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
-/* Of a row's text in that column as a response, or (NULL) of its prompt. */
+/* The tokens of a row's text in that column as a response, or (NULL) of its
+ * prompt. */
 static rlf_status
 tokens_of(const rlf_env *env, const rlf_data *data,
           const rlf_record_column *column, uint32_t row,

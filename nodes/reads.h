@@ -26,7 +26,7 @@ bool rlf_reads_rows(const rlf_graph *graph, int model, int data);
  * not be settled. */
 bool rlf_reads_chats(const rlf_env *env, int model);
 
-/* Of a data set's prompts by one model: the longest. */
+/* The longest of a data set's prompts, by one model. */
 typedef struct rlf_longest {
     int data, model; /* resources */
     uint32_t row, tokens;

@@ -257,7 +257,7 @@ check_large(const rlf_response_use *use, const rlf_reader *by, rlf_str text,
     return RLF_USER;
 }
 
-/* Without the row's place. */
+/* Checks a text; an error has no place of the row. */
 static rlf_status
 check_text(const rlf_env *env, const rlf_data *data, uint32_t row,
            const rlf_response_use *use, rlf_err *err)

@@ -10,9 +10,9 @@
 /* One column's texts as one call of respond gives them to one model. */
 typedef struct rlf_response_use {
     const rlf_node *respond;
-    const rlf_set *set;              /* that it makes */
+    const rlf_set *set;              /* the set that it makes */
     const rlf_record_column *column; /* the texts */
-    const struct rlf_reader *writer; /* whose tokens they are */
+    const struct rlf_reader *writer; /* the model whose tokens they are */
     const struct rlf_reader *reader;
     bool all;        /* the reader reads each: it must fit its context */
     bool own_prompt; /* the prompt is that of the text's row */

@@ -16,15 +16,16 @@
 typedef struct rlf_reader {
     const char *model; /* the user's name for it, for messages */
     const struct rlf_tokenizer *tokenizer;
-    struct rlf_lua_host *template; /* of chats, in Lua; NULL: none is given */
+    struct rlf_lua_host
+        *template; /* the template of chats, in Lua; NULL: none is given */
     const struct rlf_chat_template *own; /* the tokenizer's, where none is
                                             given; NULL: it has none */
-    rlf_digest writes;             /* of all that decides a prompt's tokens */
+    rlf_digest writes; /* the digest of all that decides a prompt's tokens */
     uint32_t context;              /* positions that it was made for */
     uint32_t vocab;                /* tokens that the model knows; 0: of
                                       no model */
     int64_t eos;                   /* ends a written response; -1: none */
-    const uint32_t *ends;          /* those that end a sampled one */
+    const uint32_t *ends;          /* tokens that end a sampled response */
     size_t n_ends;
 } rlf_reader;
 
@@ -73,8 +74,8 @@ rlf_status rlf_rows_no_template(const rlf_reader *reader, rlf_err *err);
 /* RLF_USER if the prompt has no token. */
 rlf_status rlf_rows_some(const rlf_reader *reader, const rlf_prompt *prompt,
                          rlf_err *err);
-/* As many tokens as the text has at least, where it is so large that writing it
- * costs: 0 of others. */
+/* Returns the tokens that the text has at least, where it is so large that
+ * writing it costs: 0 of others. */
 rlf_status rlf_rows_least(const rlf_reader *reader, rlf_str text, rlf_err *err,
                           uint64_t *out);
 /* Do both give the same tokens? Models loaded from one directory have

@@ -53,7 +53,7 @@ double rlf_sequences_bytes(const rlf_lengths *lengths);
 /* The weights of a model that the rank's part of a node takes; of a rank that
  * has no part an outline of them. */
 const rlf_model *rlf_load_part(const rlf_load *load, int model);
-/* Those of the node's receiver. */
+/* Returns the model of the node's receiver. */
 const rlf_model *rlf_load_model(const rlf_load *load, const rlf_node *node);
 
 /* The index of the value of response token t of sample `row` in a column on the

@@ -105,7 +105,7 @@ state_path(rlf_arena *arena, const rlf_resource *resource,
     return rlf_path_join(arena, directory, name);
 }
 
-/* Of rows: one tensor, "value"; "rows" says of which. */
+/* Saves the numbers of rows: one tensor, "value"; "rows" says of which. */
 static rlf_status
 save_rows(const rlf_state *state, const char *path, rlf_err *err)
 {

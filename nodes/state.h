@@ -6,10 +6,11 @@
 
 typedef struct rlf_state {
     double *value;        /* one, or one per row of the data */
-    uint32_t count;       /* of them */
-    double *marked;       /* as the step began; NULL: not known */
+    uint32_t count;       /* the number of numbers */
+    double *marked;       /* the numbers when the step began; NULL: not known */
     const rlf_data *data; /* NULL: one number */
-    rlf_digest rows;      /* which rows the numbers are of (rlf_data_digest) */
+    rlf_digest rows;      /* the digest of the rows that the numbers are of
+                             (rlf_data_digest) */
 } rlf_state;
 
 /* Fails, RLF_USER: the new value of a state is not finite. `where`: of a row,

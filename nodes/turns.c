@@ -64,7 +64,7 @@ more_than_text(const json_t *message, bool *weighs)
                : NULL;
 }
 
-/* That messages are texts alone, of which marks say where they are. */
+/* Checks that messages are texts alone, of which marks say where they are. */
 static rlf_status
 check_texts(const reading *r, bool *said, rlf_err *err)
 {
@@ -88,7 +88,8 @@ check_texts(const reading *r, bool *said, rlf_err *err)
     return RLF_OK;
 }
 
-/* With {% generation %} the template decides, and knows of no weights. */
+/* Checks weights: with {% generation %} the template decides, and knows of
+ * none. */
 static rlf_status
 check_weights(const reading *r, rlf_err *err)
 {

@@ -19,10 +19,10 @@
 typedef struct rlf_conversation {
     rlf_str text;
     const uint32_t *ids;
-    const rlf_token_run *runs; /* of the ids */
+    const rlf_token_run *runs; /* runs of the ids */
     uint32_t n_ids, n_runs;
     uint32_t n_said; /* tokens in the runs */
-    bool cut;        /* it had more than `most` tokens */
+    bool cut;        /* the conversation had more than `most` tokens */
     bool ends;       /* each run has an end token */
 } rlf_conversation;
 

@@ -29,11 +29,11 @@ typedef struct rlf_update_source {
     int index;
 } rlf_update_source;
 
-/* At the tokens of a set. Outputs: the derivative by the call's
+/* A program at the tokens of a set. Outputs: the derivative by the call's
  * log-probability, then those by what is reduced over vocab. */
 typedef struct rlf_update_point {
     int set_input;
-    int call;                      /* of the loss's, or -1 */
+    int call;                       /* the call of the loss, or -1 */
     const rlf_vocab_program *words; /* or NULL */
     const rlf_expr_dense *program; /* NULL: not for the device */
     rlf_update_source *sources;    /* per input */
@@ -48,22 +48,23 @@ typedef struct rlf_update_points {
 
 rlf_status rlf_update_points_new(const rlf_loss *loss, rlf_arena *arena,
                                  rlf_err *err, rlf_update_points *out);
-/* That of a set, or NULL. */
+/* Returns the program of a set, or NULL. */
 const rlf_update_point *rlf_update_point_of(const rlf_update_points *points,
                                             int set_input);
 
 /* Live calls that one pass serves: on the same set, with the same rows. */
 typedef struct rlf_update_group {
     const rlf_live_call *live; /* the first of them */
-    int set_input; /* of the node */
+    int set_input;             /* the input of the node that is the set */
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
     rlf_vocab_tile *words;         /* or NULL */
-    const rlf_update_point *point; /* what its tiles compute, NULL: the host */
+    /* The program that its tiles compute, NULL: the host does. */
+    const rlf_update_point *point;
     rlf_rows *rows;
     rlf_update_lanes lanes;
     /* This rank's samples: */
-    rlf_sequence *seqs;  /* by lane, then in the order of the set */
+    rlf_sequence *seqs;  /* sequences by lane, then in the order of the set */
     const uint32_t *row; /* [n] the sample of the set that each is */
     uint32_t n;
 } rlf_update_group;
@@ -71,7 +72,7 @@ typedef struct rlf_update_group {
 /* Samples that go through the model together. Every stage and every rank of
  * tensor parallelism cuts them alike: from lengths, lanes and caps. */
 typedef struct rlf_update_micro {
-    uint32_t lane; /* of those held here */
+    uint32_t lane; /* the lane among those held here */
     const rlf_update_group *group;
     uint32_t first, count; /* sequences of the group */
     uint64_t tokens;
@@ -80,8 +81,8 @@ typedef struct rlf_update_micro {
     float *logprob, *scalar, *d_logprob, *d_scalar;
     double **result; /* per output over vocab */
     rlf_nonfinite *nonfinite;
-    void **words; /* what other models gave (rlf_vocab_keep), or NULL: they read
-                     it when it is at hand */
+    void **words; /* outputs of other models (rlf_vocab_keep), or NULL: they are
+                     read when their turn comes */
 } rlf_update_micro;
 
 /* A micro-batch between its forward and its backward, or weights, on one chunk.
@@ -109,8 +110,8 @@ typedef struct rlf_update {
     rlf_reach reach;
     bool reading; /* forward is for live values alone; backward comes later */
     const rlf_update_points *points;
-    double **known;               /* for sources of a tile, on the host */
-    rlf_column *inputs, *outputs; /* of the program */
+    double **known; /* columns for sources of a tile, on the host */
+    rlf_column *inputs, *outputs; /* columns of the program */
     rlf_expr_bind bind;
     rlf_expr_frame *frame;
 } rlf_update;
@@ -127,8 +128,8 @@ rlf_status rlf_update_backward(rlf_call *call, const rlf_train_op *op,
                                rlf_err *err);
 rlf_status rlf_update_weights(rlf_call *call, const rlf_train_op *op,
                               rlf_err *err);
-/* In a pipeline the models of the words' tiles read all micro-batches before
- * training begins, stage by stage, whatever the schedule. */
+/* Has, in a pipeline, the models of the words' tiles read all micro-batches
+ * before training begins, stage by stage, whatever the schedule. */
 rlf_status rlf_update_read_ahead(rlf_update *u, rlf_err *err);
 /* End the lanes of a chunk up to this one, of RLF_GRADIENT_.. parts. */
 rlf_status rlf_update_end_lanes(rlf_update *u, int chunk, int parts,
@@ -147,7 +148,7 @@ rlf_status rlf_update_run_program(rlf_update *u, const rlf_update_micro *m,
 /* The derivatives of the loss by these rows, from the columns. */
 rlf_status rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m,
                                    int64_t first, int64_t n, rlf_err *err);
-/* On the device: from logprob[n] and what the words' tile reduced to, to
+/* Runs on the device: from logprob[n] and what the words' tile reduced to, to
  * dlogprob[n] and the derivatives in that tile. */
 rlf_status rlf_update_run_point(rlf_update *u, const rlf_update_flight *f,
                                 int64_t first, int64_t n, const float *logprob,

@@ -84,7 +84,7 @@ passes_of(const rlf_piece *piece)
                                                : (rlf_update_passes)0;
 }
 
-/* Of a lane of those held here, or of the one micro-batch of the piece. */
+/* The cost of a lane held here, or of the one micro-batch of the piece. */
 static void
 cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
           const rlf_lengths *lane, rlf_counts *counts)

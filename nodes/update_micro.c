@@ -182,7 +182,8 @@ tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     return rlf_pass_write(f->pass, m->d_logprob + first, n, err, dlogprob);
 }
 
-/* By way of the host: what the loaded rows reduce to, to its derivatives. */
+/* Goes by way of the host from what the loaded rows reduce to, to its
+ * derivatives. */
 static rlf_status
 words_on_host(rlf_update *u, const rlf_update_flight *f, int64_t first,
               int64_t n, rlf_err *err)
@@ -233,7 +234,7 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
                                   dlogprob);
 }
 
-/* From the loss to the gradient of the last hidden states. */
+/* Goes from the loss to the gradient of the last hidden states. */
 static rlf_status
 heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
 {

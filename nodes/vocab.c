@@ -338,7 +338,7 @@ rlf_vocab_settle(const rlf_vocab_tile *t, rlf_err *err)
     return RLF_OK;
 }
 
-/* Of the rows' last hidden states. */
+/* The bytes of the rows' last hidden states. */
 static size_t
 hidden_bytes(const rlf_pass *p)
 {

@@ -22,7 +22,7 @@
 
 typedef struct rlf_vocab_tile rlf_vocab_tile;
 
-/* For the run, in an arena that lasts as long. */
+/* What lasts for the run, in an arena that lasts as long. */
 typedef struct rlf_vocab_plan {
     rlf_arena *arena;
     const rlf_vocab_program *words;
@@ -36,15 +36,17 @@ struct rlf_vocab_tile {
     const rlf_vocab_plan *plan;
     const rlf_call *call;
     const rlf_rows *set;
-    bool here;         /* on the last stage; else it has no rows */
+    bool here;         /* this rank is of the last stage; else it has no rows */
     rlf_model **model; /* per input of the program; NULL of a column and of the
                           live model */
-    rlf_pass **pass;   /* their passes */
-    const rlf_sequence **seqs; /* and what they read: rlf_vocab_take */
-    int64_t rows, v;   /* at most so many rows at once, of v words */
+    rlf_pass **pass;   /* passes of these models */
+    /* The sequences that they read: rlf_vocab_take. */
+    const rlf_sequence **seqs;
+    int64_t rows, v;   /* rows at once at most, of v words */
     int64_t most;      /* rows of a micro-batch, at most */
     /* On the device, at the end of what a head works in (heads.h): */
-    rlf_pass *room; /* whose: of the live model, or the first that is read */
+    rlf_pass *room; /* the pass whose memory it is: of the live model, or of the
+                       first that is read */
     size_t beside; /* bytes there for results, derivatives, what is nonfinite */
     rlf_dense_column *inputs; /* per input: [rows, v] of a model; columns [rows]
                                  on the host, then those of the derivatives */
@@ -53,11 +55,11 @@ struct rlf_vocab_tile {
     double **derivative; /* per output, [rows]: by the caller */
     /* The caller's, for rows of the micro-batch at hand: */
     double *const *result; /* per output */
-    rlf_nonfinite *nonfinite; /* of slopes */
+    rlf_nonfinite *nonfinite; /* places of slopes that are not finite */
 };
-/* For a call of the node: made by the first, and then the same. `live`: a pass
- * of the live model on its last stage, or NULL. RLF_USER if vocabularies differ
- * in size. */
+/* Opens the tile of a call of the node, which the first makes, and which then
+ * is the same. `live`: a pass of the live model on its last stage, or NULL.
+ * RLF_USER if vocabularies differ in size. */
 rlf_status rlf_vocab_tile_open(rlf_vocab_plan *plan, const rlf_call *call,
                                rlf_pass *live, rlf_err *err,
                                rlf_vocab_tile **out);
@@ -108,16 +110,17 @@ void rlf_vocab_place(const rlf_vocab_tile *tile, int64_t k, uint32_t row,
 rlf_status rlf_vocab_load(rlf_vocab_tile *tile, int64_t first, int64_t n,
                           float *own, const rlf_model *model, rlf_pass *pass,
                           rlf_err *err);
-/* Of the rows that were loaded, on the device, and into tile->result from
- * number `first` on, where they are after the next wait for the queue. */
+/* Takes the results of the rows that were loaded, on the device, into
+ * tile->result from number `first` on, where they are after the next wait for
+ * the queue. */
 rlf_status rlf_vocab_results(const rlf_vocab_tile *tile, int64_t first,
                              int64_t n, rlf_err *err);
 /* [rows] of output i, on the device: results, and room for derivatives. */
 double *rlf_vocab_result_at(const rlf_vocab_tile *tile, uint32_t i);
 double *rlf_vocab_derivative_at(const rlf_vocab_tile *tile, uint32_t i);
-/* From the derivatives, tile->derivative or those `there` on the device: the
- * live model's words, where they lie, become the derivatives by them;
- * tile->nonfinite likewise. */
+/* Makes the derivatives by the live model's words of tile->derivative, or of
+ * those `there` on the device, where the words lie; tile->nonfinite likewise.
+ */
 rlf_status rlf_vocab_slopes(const rlf_vocab_tile *tile, int64_t first,
                             int64_t n, bool there, rlf_err *err);
 

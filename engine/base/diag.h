@@ -29,7 +29,7 @@ typedef struct rlf_note {
 typedef struct rlf_diag {
     rlf_severity severity;
     const char *code; /* a short stable word: "syntax", "level", "name"... */
-    rlf_span at;      /* where the caret points (its first byte) */
+    rlf_span at;      /* the span whose first byte the caret points to */
     rlf_span left;    /* underlined with ~ too; source 0: none */
     rlf_span right;
     const char *text;
@@ -48,8 +48,9 @@ typedef struct rlf_diags {
         size_t count, room;
     } list;
     size_t errors; /* all that were found, also those past RLF_DIAG_MOST */
-    size_t kept;   /* of them in the list */
-    rlf_map known; /* what is at which place already */
+    size_t kept;   /* diagnostics that the list keeps */
+    /* Diagnostics by code and place, each of which is kept once. */
+    rlf_map known;
 } rlf_diags;
 
 /* Add a diagnostic; the returned one may get hint, left, right and notes until

@@ -15,7 +15,7 @@ typedef struct rlf_digest {
 
 enum { RLF_DIGEST_TEXT = 33 }; /* bytes of its text, with the 0 */
 
-/* Of n bytes: what `xxh128sum` prints of a file that holds them. */
+/* Returns what `xxh128sum` prints of a file that holds these n bytes. */
 rlf_digest rlf_digest_of(const void *p, size_t n);
 /* The same of bytes that come in pieces; rlf_digester_end frees it. */
 typedef struct rlf_digester rlf_digester;

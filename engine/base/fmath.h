@@ -282,7 +282,7 @@ rlf_log_sigmoid(double x)
     return x - rlf_log1p(rlf_exp(x));
 }
 
-/* Of a finite y: 0 no integer, 1 odd, 2 even. */
+/* Returns of a finite y: 0 no integer, 1 odd, 2 even. */
 RLF_INLINE int
 rlf_parity_(double y)
 {

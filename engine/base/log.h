@@ -35,7 +35,8 @@ typedef struct rlf_log {
     void *arg;
     uint64_t start; /* rlf_clock_now() of the time 0 */
     int rank;
-    rlf_log_level most[RLF_SUBS]; /* what is still said, by part */
+    /* The last level that is still written, by part. */
+    rlf_log_level most[RLF_SUBS];
 } rlf_log;
 
 /* Only errors are said, and what Lua functions print, from now as time 0. */

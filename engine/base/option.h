@@ -38,11 +38,12 @@ typedef enum rlf_option_type {
 } rlf_option_type;
 
 typedef struct rlf_option_value {
-    bool given;           /* by the command line or the environment */
-    const char *variable; /* of the environment that gave it, or NULL */
+    bool given;           /* the command line or the environment gives it */
+    const char *variable; /* the environment variable that gave it, or NULL */
     const char *letter;   /* "-o" where it was given so, or NULL */
     const char *text;     /* NULL: no value, not even a preset */
-    int64_t number;       /* of an INT that has a value; 1 of a given FLAG */
+    /* The number of an INT that has a value; 1 of a given FLAG. */
+    int64_t number;
 } rlf_option_value;
 
 typedef struct rlf_setting {
@@ -51,12 +52,13 @@ typedef struct rlf_setting {
 
 /* A read command line; texts live in argv, the environment and the arena. */
 typedef struct rlf_command_line {
-    int argc; /* as it was given */
+    int argc; /* the number of arguments, as main had it */
     char *const *argv;
     rlf_command command;
     bool help; /* --help was given */
     rlf_option_value options[RLF_OPTIONS];
-    const char **files; /* what is no option and no setting, in order */
+    /* Arguments that are neither option nor setting, in order. */
+    const char **files;
     size_t n_files;
     rlf_setting *settings; /* NAME=VALUE, in order */
     size_t n_settings;

@@ -8,7 +8,7 @@
 /* The kinds of words that are no options. */
 typedef enum rlf_words_kind {
     RLF_WORDS_ALONE,    /* files, names */
-    RLF_WORDS_SETTINGS, /* and NAME=VALUE */
+    RLF_WORDS_SETTINGS, /* names, and settings NAME=VALUE */
     RLF_WORDS_TEXTS     /* any texts, of whatever form */
 } rlf_words_kind;
 

@@ -15,15 +15,15 @@ typedef enum rlf_purpose {
     RLF_PURPOSE_INIT = 4,    /* initial weights */
     RLF_PURPOSE_UNIFORM = 5, /* uniform(x) of the language */
     RLF_PURPOSE_LUA = 6,     /* math.random of a hook */
-    RLF_PURPOSE_WEIGHT = 7,  /* which rows a draw by weight takes */
-    RLF_PURPOSE_LENGTH = 8,  /* how long a response would be, in a simulation */
-    RLF_PURPOSE_DROPOUT = 9, /* what dropout keeps of a token */
+    RLF_PURPOSE_WEIGHT = 7,  /* the rows that a draw by weight takes */
+    RLF_PURPOSE_LENGTH = 8,  /* the length of a response, in a simulation */
+    RLF_PURPOSE_DROPOUT = 9, /* the elements of a token that dropout keeps */
 } rlf_purpose;
 
 typedef struct rlf_random_key {
     uint64_t seed;
     uint32_t purpose; /* rlf_purpose */
-    uint32_t site;    /* which call of the program */
+    uint32_t site;    /* the number of the call in the program */
     uint32_t step;
     uint64_t sample; /* draw from the data and place in the group */
 } rlf_random_key;

@@ -10,7 +10,7 @@
 #include "engine/base/str.h"
 
 typedef struct rlf_source {
-    const char *path; /* as messages show it */
+    const char *path; /* the path as messages show it */
     const char *text; /* size bytes and a 0 byte after them */
     size_t size;
     const uint32_t *lines; /* [n_lines] the byte that each begins with */
@@ -20,9 +20,9 @@ typedef struct rlf_source {
 
 /* A function's body is written once and used in many places. */
 typedef struct rlf_source_use {
-    rlf_span at;      /* where it is used; that may be in a function's body */
-    const char *name; /* of the function; in the arena of the sources */
-    bool imported;    /* from another file than the program's own */
+    rlf_span at; /* the place of the use, which may be in a function's body */
+    const char *name; /* the function's name, in the arena of the sources */
+    bool imported; /* the function is of another file than the program's own */
 } rlf_source_use;
 
 /* All sources of one compilation: files, imports, parameter values. */
@@ -36,9 +36,10 @@ typedef struct rlf_sources {
         rlf_source_use *data;
         size_t count, room;
     } uses;
-    /* of the screen that lines are shown on; 0: there is none */
+    /* Columns of the screen that lines are shown on; 0: there is none. */
     size_t columns;
-    /* of the UTF-8 character of n bytes at p, on a terminal; NULL: 1 each */
+    /* Columns of the UTF-8 character of n bytes at p on a terminal; NULL: each
+     * has 1. */
     size_t (*width)(const char *p, size_t n);
 } rlf_sources;
 

@@ -26,14 +26,14 @@ rlf_splitmix_next(rlf_splitmix *c)
     return x ^ x >> 31;
 }
 
-/* In 0..n-1, n > 0. */
+/* Returns a number in 0..n-1, n > 0. */
 static inline int
 rlf_splitmix_below(rlf_splitmix *c, int n)
 {
     return (int)((rlf_splitmix_next(c) >> 32) * (uint64_t)n >> 32);
 }
 
-/* In [0, 1). */
+/* Returns a number in [0, 1). */
 static inline double
 rlf_splitmix_uniform(rlf_splitmix *c)
 {

@@ -26,8 +26,8 @@ typedef enum rlf_status {
 typedef struct rlf_span {
     uint32_t source; /* 1-based index into rlf_sources; 0: no place */
     uint32_t first, last;
-    uint32_t use; /* of a function's body: the use of it that is meant, as an
-                     index into rlf_sources.uses, from 1; 0: in none */
+    uint32_t use; /* the use of the function whose body it is in: an index into
+                     rlf_sources.uses, from 1; 0: it is in none */
 } rlf_span;
 
 /* One error. Owned by whoever owns the context; holds no pointers. */

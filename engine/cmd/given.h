@@ -9,7 +9,7 @@ typedef struct rlf_given {
     const rlf_command_line *line;
     size_t word;      /* the next of the command line */
     FILE *file;       /* or NULL: it is of words */
-    const char *name; /* of that, for messages */
+    const char *name; /* the name that messages give it */
     size_t at;        /* the line of it that was read last, from 1 */
     rlf_buf text;     /* and that */
     bool too_long;    /* a line was, which was said */
@@ -33,7 +33,8 @@ const char *rlf_given_next(rlf_given *from, size_t *n);
  * NULL then. */
 void rlf_given_warn(rlf_given *from, const char *what, const char *text,
                     size_t n);
-/* Of a file: the line at hand with all that is left behind it. */
+/* Returns the line of a file that is at hand, with all that is left behind it.
+ */
 const char *rlf_given_rest(rlf_given *from, size_t *n);
 
 #endif

@@ -39,12 +39,13 @@ typedef struct rlf_comm_backend rlf_comm_backend;
 const rlf_comm_backend *rlf_comm_backend_launched(void);
 
 typedef struct rlf_comm_options {
-    const rlf_comm_backend *backend; /* of other processes; NULL: alone */
-    int n_ranks;       /* of this process; the same in every process */
+    const rlf_comm_backend *backend; /* the transport to other processes; NULL:
+                                        there is one process */
+    int n_ranks; /* ranks of this process; the same number in every process */
     int n_all;         /* ranks in all, shared out evenly over the processes;
                           0: n_ranks a process */
-    int n_run_threads; /* of all ranks on this machine, for the wait rule;
-                          0: one a rank */
+    int n_run_threads; /* threads of all ranks on this machine, for the wait
+                          rule; 0: one a rank */
     double limit;      /* seconds a wait may last in which nothing moves and
                           its peers send no heartbeat; 0: no limit */
     double silence;    /* seconds without a sign of life of another process
@@ -60,10 +61,11 @@ typedef struct rlf_comm_options {
 } rlf_comm_options;
 
 typedef struct rlf_comm_caps {
-    const char *name, *doc; /* of the transport between processes */
+    const char *name, *doc; /* the name of the transport between processes, and
+                               what it is in words */
     int n_processes;
     int n_machines;
-    int n_cores;          /* of this machine, for all ranks on it */
+    int n_cores;          /* cores of this machine, for all ranks on it */
     bool spins;           /* every thread of the run has a core */
     size_t eager_bytes;   /* within a process: a send of at most that much
                              does not wait for its receiver */
@@ -139,8 +141,8 @@ uint32_t rlf_comm_world_controller_heartbeats(const rlf_comm_world *world);
  * called by a signal handler. */
 void rlf_comm_world_note(rlf_comm_world *world, int number);
 void rlf_comm_world_tell(rlf_comm_world *world, int number);
-/* In process 0 what another one was told, elsewhere what process 0 told all; 0:
- * nothing. */
+/* Returns the number that another process was told, in process 0; elsewhere the
+ * one that process 0 told all; 0: nothing was told. */
 int rlf_comm_world_told(const rlf_comm_world *world);
 /* In process 0: while `on`, what it notes or another process was told goes to
  * all of them with the next heartbeat, for one of them may be what the rest
@@ -214,7 +216,7 @@ rlf_status rlf_group_start(rlf_group *group, int tag, const rlf_part *sends,
 /* RLF_OK: all are done (*batch is released and NULL). RLF_AGAIN: not yet; all
  * that this rank has under way was moved on. */
 rlf_status rlf_batch_test(rlf_batch **batch, rlf_err *err);
-/* Until all are done. *batch becomes NULL, also after an error. */
+/* Waits until all are done. *batch becomes NULL, also after an error. */
 rlf_status rlf_batch_wait(rlf_batch **batch, rlf_err *err);
 /* Start and wait. */
 rlf_status rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
@@ -236,7 +238,7 @@ typedef struct rlf_strided_message {
     int n;
 } rlf_strided_message;
 
-/* As rlf_group_exchange(). Within a process the bytes go straight from the
+/* Does as rlf_group_exchange(). Within a process the bytes go straight from the
  * rows of the one to those of the other. */
 rlf_status rlf_group_exchange_strided(rlf_group *group, int tag,
                                       const rlf_strided_message *sends,

@@ -31,12 +31,14 @@ typedef struct rlf_device_transfer rlf_device_transfer;
 /* A transport of device memory, as it is on one rank. */
 typedef struct rlf_device_transport {
     const char *name, *doc;
-    const char *started; /* where messages that are started go, in words */
+    /* The queue or thread that started messages go to, in words. */
+    const char *started;
     /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
      * and go through the host take more of it, as they come. */
     size_t host_bytes, device_bytes;
-    size_t nccl_bytes; /* of the device, that NCCL took for itself */
-    bool estimated;    /* it has not yet: nobody knows but roughly */
+    size_t nccl_bytes; /* bytes of the device that NCCL took for itself */
+    bool estimated; /* NCCL has taken nothing yet, and its bytes are an estimate
+                     */
 } rlf_device_transport;
 
 /* Adds on the device: out[i] = rlf_comm_fold() of the parts, which the host
@@ -48,7 +50,7 @@ typedef rlf_status rlf_fold_fn(rlf_queue *queue, void *out,
 
 typedef struct rlf_attach_options {
     const struct rlf_nccl *nccl; /* nccl.h; NULL: without */
-    rlf_fold_fn *fold;           /* for it */
+    rlf_fold_fn *fold;           /* the kernel that adds for it */
     /* Bytes of the device that are taken, by whomever; NULL: not known. */
     size_t (*taken)(rlf_device *device);
 } rlf_attach_options;
@@ -64,8 +66,8 @@ rlf_status rlf_comm_estimate_transport(rlf_comm *comm, rlf_queue *queue,
 /* Once by every rank of the world together; the queue must outlive it. */
 rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
                            const rlf_attach_options *options, rlf_err *err);
-/* Before the queue ends; nothing is under way any more, unless the run was
- * aborted. Not attached is fine. */
+/* Called before the queue ends; nothing is under way any more, unless the run
+ * was aborted. Not attached is fine. */
 void rlf_comm_detach(rlf_comm *comm);
 /* NULL: not attached. */
 const rlf_device_transport *rlf_comm_device_transport(const rlf_comm *comm);
@@ -92,7 +94,7 @@ rlf_status rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
                             const rlf_part *sends, int n_sends,
                             const rlf_part *receives, int n_receives,
                             rlf_device_transfer **out, rlf_err *err);
-/* As rlf_batch_test(), rlf_batch_wait(). */
+/* These two do as rlf_batch_test() and rlf_batch_wait(). */
 rlf_status rlf_device_test(rlf_device_transfer **transfer, rlf_err *err);
 rlf_status rlf_device_wait(rlf_device_transfer **transfer, rlf_err *err);
 

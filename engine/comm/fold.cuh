@@ -47,7 +47,7 @@ FOLD_CHOICES(F64, double)
 FOLD_CHOICES(I32, int32_t)
 FOLD_CHOICES(I64, int64_t)
 
-/* Of bf16 by way of f32. */
+/* Sums of bf16 go by way of f32. */
 #define WIDE(x) rlf_bf16_to_f32(x)
 FOLD_FN(sum_BF16, uint16_t, rlf_f32_to_bf16(WIDE(x) + WIDE(y)))
 FOLD_FN(max_BF16, uint16_t, WIDE(x) > WIDE(y) || WIDE(x) != WIDE(x) ? x : y)

@@ -1,7 +1,8 @@
 /* Groups, and the collectives that only move: each is one batch or a few. */
 #include "engine/comm/internal.h"
 
-/* From here a broadcast between processes is a scatter and an all-gather. */
+/* Bytes from which on a broadcast between processes is a scatter and an
+ * all-gather. */
 #define SCATTER_BYTES ((size_t)1 << 18)
 
 rlf_group *

@@ -13,20 +13,22 @@
 
 /* A send of at most that much is copied at once. */
 #define EAGER_BYTES 1024
-/* So many such copies wait for their receiver, then the sender waits. */
+/* The number of such copies that wait for their receiver; then the sender
+ * waits. */
 #define EAGER_CELLS 64
 /* Bytes of the memory where parts of other ranks are added. */
 #define STAGING_BYTES ((size_t)1 << 21)
 #define LEAST_CHUNK ((size_t)4096)
 
-typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
-                             RLF_KIND_BATCH,
-                             RLF_KIND_BARRIER,
-                             RLF_KIND_BCAST,
-                             RLF_KIND_ALL_GATHER,
-                             RLF_KIND_ALL_REDUCE,
-                             RLF_KIND_REDUCE_SCATTER,
-                             RLF_KINDS
+/* The kind of a batch, which gives its tag and its name. */
+typedef enum rlf_comm_kind {
+    RLF_KIND_BATCH,
+    RLF_KIND_BARRIER,
+    RLF_KIND_BCAST,
+    RLF_KIND_ALL_GATHER,
+    RLF_KIND_ALL_REDUCE,
+    RLF_KIND_REDUCE_SCATTER,
+    RLF_KINDS
 } rlf_comm_kind;
 #define RLF_TAGS (RLF_TAG_LAST + RLF_KINDS)
 /* Messages of device memory within a process match among themselves. */
@@ -38,14 +40,16 @@ typedef struct rlf_port rlf_port;
 /* A message that lies on devices of this process (peer.c), one side of it. */
 typedef struct rlf_peer_message {
     rlf_port *port;   /* the rank's */
-    rlf_event *ready; /* its queue may be read from, or written to */
-    rlf_event *came;  /* of a receive: its copy is done */
+    rlf_event *ready; /* its queue may be read from, or written to, from this
+                         event on */
+    /* The copy of a received message is done from this event on. */
+    rlf_event *came;
 } rlf_peer_message;
 
 /* One send or receive under way. The state changes under the channel's lock,
  * but for COPYING to DONE; the owner alone counts it as finished. */
 typedef enum rlf_request_state {
-    RLF_REQUEST_POSTED,  /* in a list of its channel */
+    RLF_REQUEST_POSTED,  /* it is in a list of its channel */
     RLF_REQUEST_MATCHED, /* `other` is set; the receiver copies */
     RLF_REQUEST_COPYING,
     RLF_REQUEST_MOVING, /* peered: the copy goes on by itself */
@@ -53,28 +57,30 @@ typedef enum rlf_request_state {
 } rlf_request_state;
 
 typedef struct rlf_request {
-    struct rlf_request *next;  /* in the channel's list */
+    struct rlf_request *next;  /* the next one in the channel's list */
     struct rlf_request *other; /* matched */
     rlf_channel *channel;      /* NULL: of another process */
     const rlf_peer_message *peered; /* NULL: in memory of the host */
     char *data;                /* NULL: see strided */
     size_t bytes;
-    const rlf_strided_rows *strided; /* of another process: packed at `data` */
+    /* Rows of another process's memory, packed at `data`. */
+    const rlf_strided_rows *strided;
     int n_strided;
     int peer, tag; /* peer: world rank */
     uint32_t state;
     bool send, cell, finished;
     bool borrow;  /* a receive that has no place: it reads at the sender's */
-    int n_pieces; /* of another process: not yet done */
+    int n_pieces; /* pieces of a message to another process that are not done
+                     yet */
     rlf_batch *batch;
 } rlf_request;
 
 struct rlf_batch {
-    rlf_batch *next, *before; /* of those under way */
+    rlf_batch *next, *before; /* neighbours in the list of batches under way */
     rlf_comm *comm;
     rlf_comm_kind kind;
     size_t n, left, room;
-    size_t receiving; /* of `left` */
+    size_t receiving; /* receives among `left` */
     rlf_request *requests;
     bool cancelled;
 };
@@ -83,7 +89,7 @@ typedef struct rlf_mailbox {
     pthread_mutex_t lock;
     uint32_t count; /* atomic */
     uint32_t first, n_slots;
-    size_t slot_bytes; /* with its head */
+    size_t slot_bytes; /* bytes of a slot, with its head */
     char *slots;
 } rlf_mailbox;
 
@@ -114,7 +120,8 @@ struct rlf_comm {
     rlf_port *port; /* port.h; NULL: not attached */
     void *remote;   /* the backend's */
     int n_remote;   /* requests of other processes under way */
-    bool polls;     /* for what a device does, which rings no bell */
+    bool polls;     /* a message waits for a device, which rings no bell, so it
+                       polls */
 };
 
 typedef struct rlf_connections rlf_connections;
@@ -123,19 +130,19 @@ struct rlf_comm_world {
     rlf_comm_options options;
     rlf_comm_caps caps;
     int size, local, process;
-    int n_cores;  /* of this machine, for the run */
+    int n_cores;  /* cores of this machine that the run has */
     int *machine; /* [n_processes] */
     rlf_comm **ends;
     rlf_comm *controller;
     rlf_channel *channels; /* [local * local], from * local + to */
     void *remote;          /* the backend's */
     rlf_connections *links;
-    pthread_mutex_t lock; /* of first_error */
+    pthread_mutex_t lock; /* taken for first_error */
     int noted, told;      /* atomic: see rlf_comm_world_note */
     bool relays;          /* atomic: see rlf_comm_world_relay */
     uint32_t aborted;     /* atomic */
     int lost;             /* process that the first error is about, or -1 */
-    bool gone;            /* it has ended, so its launcher knows too */
+    bool gone;            /* the process has ended, so its launcher knows too */
     rlf_err first_error;
 };
 
@@ -226,7 +233,7 @@ typedef struct rlf_comm_message {
 rlf_status rlf_batch_begin_messages(rlf_group *group, int tag,
                                     const rlf_comm_message *messages, int n,
                                     rlf_batch **out, rlf_err *err);
-/* After an abort: nothing of this rank is read or written any more. */
+/* Called after an abort: nothing of this rank is read or written any more. */
 void rlf_comm_cancel(rlf_comm *comm);
 /* Move on all that this end has under way. */
 rlf_status rlf_comm_progress(rlf_comm *comm, rlf_err *err);
@@ -262,7 +269,7 @@ void rlf_request_unpack(const rlf_request *to, const void *from);
 /* thread.c: ranks of one process */
 rlf_status rlf_channels_new(rlf_comm_world *world, rlf_err *err);
 void rlf_channels_free(rlf_comm_world *world);
-/* From and to: indexes of ranks of this process. */
+/* Returns the channel between two ranks of this process, by their indices. */
 rlf_channel *rlf_channel_at(const rlf_comm_world *world, int from, int to);
 void rlf_channel_start(rlf_comm *comm, rlf_request *request);
 /* Copies if matched; whether the request is done. */
@@ -273,12 +280,14 @@ void rlf_channel_return(rlf_comm *comm, rlf_request *receive);
 void rlf_channel_cancel(rlf_request *request);
 
 /* peer.c: the last two are called with the channel locked */
-/* By the rank that started it. RLF_AGAIN: its queue has not come there. */
+/* Called by the rank that started it. RLF_AGAIN: its queue has not come there.
+ */
 rlf_status rlf_peered_ready(const rlf_request *request, rlf_err *err);
-/* By the receiver: begin the copy. RLF_AGAIN: one of the two is not ready. */
+/* Called by the receiver: begins the copy. RLF_AGAIN: one of the two is not
+ * ready. */
 rlf_status rlf_peered_begin(const rlf_request *receive, const rlf_request *send,
                             rlf_err *err);
-/* By either. RLF_AGAIN: the copy is still under way. */
+/* Called by either. RLF_AGAIN: the copy is still under way. */
 rlf_status rlf_peered_done(const rlf_request *receive, rlf_err *err);
 
 /* mail.c */
@@ -294,13 +303,13 @@ rlf_status rlf_connections_open(rlf_comm_world *world, rlf_err *err);
 void rlf_connections_close(rlf_comm_world *world, bool good);
 void rlf_connections_mail(rlf_connections *links, int to, int from,
                           const void *message, size_t bytes);
-/* Of the ranks of other processes, as they last said. */
+/* Returns the heartbeats of ranks of other processes, as they last said. */
 uint64_t rlf_connections_heartbeats(rlf_connections *links);
 uint32_t rlf_connections_controller_heartbeats(rlf_connections *links);
 void rlf_connections_waits(rlf_connections *links, int rank, char *text,
                            size_t room);
 uint32_t rlf_connections_pauses(rlf_connections *links);
-/* In process 0: a heartbeat to all others, now. */
+/* Tells all others a heartbeat now, in process 0. */
 void rlf_connections_tell(rlf_connections *links);
 double rlf_connections_silence(rlf_connections *links, int process);
 /* Tell the others; `lost`: the process that it is about, or -1. */

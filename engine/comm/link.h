@@ -12,10 +12,10 @@ typedef struct rlf_connection {
     int fd, process;      /* fd -1: closed */
     bool bye;             /* the other end said good-bye */
     bool stopped;         /* after an abort it touches no foreign memory */
-    pthread_mutex_t lock; /* of `out`, `heartbeats`, `waits` */
+    pthread_mutex_t lock; /* taken for `out`, `heartbeats` and `waits` */
     rlf_buf out, in;
     uint64_t silent;         /* atomic: ns since it was heard of */
-    uint32_t heartbeats;     /* of its ranks */
+    uint32_t heartbeats;     /* heartbeats of its ranks */
     uint32_t controller;     /* atomic: the controller's, of process 0 */
     char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
 } rlf_connection;
@@ -30,8 +30,10 @@ struct rlf_connections {
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
     rlf_futex stopped; /* after an abort: 1 when every process has stopped */
     bool stopped_here;
-    uint64_t told;    /* when this process last told its heartbeats */
-    uint64_t watched; /* when it last looked for those of others */
+    /* The clock, ns, when this process last told its heartbeats. */
+    uint64_t told;
+    /* The clock, ns, when it last looked for those of others. */
+    uint64_t watched;
     uint32_t pauses;  /* atomic: how often that was too long ago */
     pthread_t reader;
 };

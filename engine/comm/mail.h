@@ -24,7 +24,7 @@ rlf_status rlf_mail_post(rlf_comm *from, int to, const void *message,
 
 typedef struct rlf_mail {
     int from;     /* rank or RLF_CONTROLLER */
-    size_t bytes; /* of the message */
+    size_t bytes; /* bytes of the message */
 } rlf_mail;
 
 /* The oldest message of this end's box into `message` (room for mail_bytes).

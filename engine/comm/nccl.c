@@ -71,7 +71,7 @@ failed(rlf_port *port, int result, rlf_err *err)
     return give_up(port, err);
 }
 
-/* Of the other ranks of this process. */
+/* Returns the heartbeats of the other ranks of this process. */
 static uint32_t
 heartbeats_of_others(const rlf_comm *comm)
 {
@@ -164,7 +164,8 @@ enter(rlf_port *port, rlf_comm_kind kind, rlf_err *err)
     return s->comm ? RLF_OK : rlf_comm_give_up(port->comm, err);
 }
 
-/* To itself: the i-th message that goes is the i-th that comes. */
+/* Copies messages of a rank to itself: the i-th that goes is the i-th that
+ * comes. */
 static rlf_status
 copy_own(rlf_port *port, int me, const rlf_part *sends, int n_sends,
          const rlf_part *receives, int n_receives, rlf_err *err)

@@ -38,7 +38,7 @@ look_around(const rlf_port *port, const card *all, bool *reads)
     return others;
 }
 
-/* Of this rank with all others, in both directions. */
+/* Describes the ways of this rank to and from all others. */
 static const char *
 describe(const rlf_port *port)
 {

@@ -31,7 +31,7 @@ typedef struct rlf_reduction {
     const char *in;
     char *out;            /* all-reduce: all; else the own part */
     const size_t *counts; /* [n] elements that each owns */
-    size_t size;          /* of an element */
+    size_t size;          /* bytes of an element */
     rlf_comm_type type;
     rlf_comm_op op;
     size_t n; /* elements in all */
@@ -77,7 +77,8 @@ struct rlf_port {
      * reads from that one, or that one from it. */
     rlf_pinned_block *pinned;
     rlf_transfer_event *events;
-    rlf_queue *lane;       /* in which they are copied; NULL: none is reached */
+    rlf_queue *lane; /* the queue in which they are copied; NULL: no device is
+                        reached */
     bool *reads, *read_by; /* [local] */
 };
 
@@ -86,8 +87,8 @@ struct rlf_port {
  * work is done. */
 rlf_status rlf_port_enter(rlf_queue *queue, const rlf_group *group,
                           rlf_port **out, rlf_err *err);
-/* Until the queue has come to the event; moves on what the end has under way.
- */
+/* Waits until the queue has come to the event; moves on what the end has under
+ * way. */
 rlf_status rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err);
 
 /* transfer.c: what it keeps for messages that are started. Nothing is under
@@ -95,7 +96,7 @@ rlf_status rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err);
 void rlf_transfers_close(rlf_port *port);
 
 /* peer.c */
-/* By all ranks of the world together: who can read from whom. */
+/* Called by all ranks of the world together: finds who can read from whom. */
 rlf_status rlf_peers_open(rlf_port *port, rlf_err *err);
 void rlf_peers_close(rlf_port *port);
 /* Does a message between this rank and `rank` go from device to device? */

@@ -70,7 +70,7 @@ add_peered(rlf_device_transfer *t, int i, rlf_comm_message *m, rlf_err *err)
 
 /* ---- by way of the host ---- */
 
-/* From now on it may be used again, once the queue has come here. */
+/* Marks the block: it may be used again once the queue has come here. */
 static rlf_status
 pinned_mark(rlf_port *port, rlf_pinned_block *pinned, rlf_err *err)
 {

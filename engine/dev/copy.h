@@ -9,12 +9,13 @@
 
 #include <stddef.h>
 
-/* So many, in all, are too many. */
+/* The bytes, of all copies together, from which on they go past the caches. */
 #define RLF_COPY_PAST_BYTES ((size_t)4 << 20)
 
 /* Ranges do not overlap. */
 void rlf_copy_past(void *to, const void *from, size_t bytes);
-/* After the last: what was copied is there before anything that follows. */
+/* Called after the last one: what was copied is there before anything that
+ * follows. */
 void rlf_copy_past_end(void);
 
 #endif

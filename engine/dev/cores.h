@@ -6,8 +6,8 @@
 #ifndef RLF_DEV_CORES_H
 #define RLF_DEV_CORES_H
 
-/* At least 1. A quota of 1.5 cores counts as 1: two spinning threads would be
- * throttled. */
+/* Returns at least 1. A quota of 1.5 cores counts as 1: two spinning threads
+ * would be throttled. */
 int rlf_cores_count(void);
 
 /* The quota alone under `root` (normally "/sys/fs/cgroup") for the groups

@@ -9,9 +9,10 @@
 #include "engine/dev/dev.h"
 
 typedef struct rlf_cuda_options {
-    int index;           /* of the GPUs that the process may see */
-    int n_threads;       /* of the team on the host, as in rlf_cpu_options */
-    int n_run_threads;   /* of the teams of all ranks here: rlf_cpu_options */
+    int index;     /* the number among the GPUs that the process may see */
+    int n_threads; /* threads of the team on the host, as in rlf_cpu_options */
+    int n_run_threads;   /* threads of the teams of all ranks here, as in
+                            rlf_cpu_options */
     size_t memory_limit; /* bytes of alloc in all; 0: what is free */
 } rlf_cuda_options;
 
@@ -22,7 +23,8 @@ rlf_status rlf_device_cuda_new(const rlf_cuda_options *options,
 /* Counts how many GPUs this process may use, at least 1; RLF_ENV says why none.
  */
 rlf_status rlf_device_cuda_count(int *out, rlf_err *err);
-/* Of a GPU. What the driver will take for the code of kernels is not left. */
+/* Finds the memory of a GPU. What the driver will take for the code of kernels
+ * is not left. */
 rlf_status rlf_device_cuda_memory(int index, rlf_device_memory *out,
                                   rlf_err *err);
 
@@ -31,7 +33,7 @@ rlf_status rlf_device_cuda_memory(int index, rlf_device_memory *out,
 /* Bytes of its memory that are taken, by whomever. */
 size_t rlf_cuda_taken(rlf_device *device);
 struct CUstream_st *rlf_cuda_stream(rlf_queue *queue);
-/* After the launches of an operation: RLF_ENV if one of them failed. */
+/* Called after the launches of an operation: RLF_ENV if one of them failed. */
 rlf_status rlf_cuda_launched(const char *operation, rlf_err *err);
 /* A word that a kernel sets when it meets an index out of range; the next wait
  * for the queue gives RLF_BUG. */
@@ -48,11 +50,13 @@ int32_t *rlf_cuda_counters(rlf_queue *queue);
 /* A pointer that kernels keep with the queue: NULL at first. `end` gets it,
  * unless it is NULL, when the queue is freed. */
 void **rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept));
-/* Of the queue's GPU: 10 times the major number, plus the minor one. */
+/* Returns 10 times the major number of the capability of the queue's GPU, plus
+ * the minor one. */
 int rlf_cuda_capability(rlf_queue *queue);
 /* The number of multiprocessors of the queue's device. */
 int rlf_cuda_multiprocessors(rlf_queue *queue);
-/* Of shared memory, what a block of it can have in all. */
+/* Returns the bytes of shared memory that a block of the queue's GPU can have
+ * in all. */
 size_t rlf_cuda_shared_bytes(rlf_queue *queue);
 /* Let `kernel` have so many bytes of dynamic shared memory a block, before it
  * is launched with them; the driver is asked once a kernel. RLF_ENV if the GPU
@@ -63,7 +67,7 @@ rlf_status rlf_cuda_allow_shared(rlf_queue *queue, const void *kernel,
  * what is small: it lasts for the operations of some megabytes more of it. */
 rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
                           const void **out, rlf_err *err);
-/* To memory of the device. */
+/* Copies to memory of the device. */
 rlf_status rlf_cuda_fetch(rlf_queue *queue, void *to, const void *host,
                           size_t bytes, rlf_err *err);
 /* Does it lie in memory of the host? */

@@ -33,7 +33,7 @@ typedef struct rlf_cuda_allowed {
 typedef struct rlf_cuda_device {
     rlf_device device; /* first */
     size_t limit;
-    size_t shared; /* that a block may have */
+    size_t shared; /* bytes of shared memory that a block may have */
     RLF_VEC(rlf_cuda_allowed) allowed;
     int multiprocessors, capability;
     int recording; /* queues that do */
@@ -74,9 +74,9 @@ typedef struct rlf_cuda_queue {
     size_t landing_at;
     rlf_cuda_landing landings[RLF_CUDA_LANDINGS];
     int n_landings;
-    int32_t *fault; /* of the host, seen by the GPU */
+    int32_t *fault; /* a word of the host, which the GPU sees */
     int32_t *counters;
-    void *kept; /* of kernels */
+    void *kept; /* memory of kernels */
     void (*end_kept)(void *kept);
     bool recording;
     rlf_recording *recordings; /* a list */

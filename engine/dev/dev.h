@@ -25,7 +25,7 @@ typedef struct rlf_device_caps {
     bool asynchronous; /* calls return before their work is done */
     bool records;      /* queues can record */
     int n_threads;     /* threads of a queue's team (1 on a GPU) */
-    size_t alignment;  /* of every allocation, bytes */
+    size_t alignment;  /* bytes that every allocation is aligned to */
 } rlf_device_caps;
 
 /* Memory of a device that has its own: bytes that can be taken now, and in all;
@@ -42,7 +42,7 @@ typedef enum rlf_copy {
     RLF_COPY_ON_DEVICE,
     RLF_COPY_TO_DEVICE,
     RLF_COPY_TO_HOST,
-    RLF_COPY_ON_HOST, /* of large host blocks, that queue order holds for */
+    RLF_COPY_ON_HOST, /* between large blocks of the host, in queue order too */
 } rlf_copy;
 
 typedef struct rlf_device_ops {
@@ -127,12 +127,13 @@ struct rlf_device {
     const rlf_device_ops *ops;
     rlf_device_caps caps;
     uint8_t id[16]; /* of the hardware: which of all GPUs; 0: the host */
-    int number;     /* of its kind, as this process counts them */
+    int number; /* its number among those of its kind, as this process counts
+                   them */
     rlf_team *team; /* the rank's threads of the host, for work that is no
                        operation: first weights, programs per word */
     size_t allocated, peak; /* bytes, now and at most */
-    int choices; /* of its kernels (kernels/cuda/algorithms.h); 0: none
-                    yet */
+    int choices;            /* the number of its kernels' choices
+                               (kernels/cuda/algorithms.h); 0: there are none */
     bool recorded_enough;   /* its driver has no room left for recordings: more
                                can be made, but better not */
 };

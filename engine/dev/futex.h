@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* On a cache line of its own. All zero: ready for use. */
+/* A word on a cache line of its own. All zero: ready for use. */
 typedef struct rlf_futex {
     _Alignas(64) uint32_t value;
-    uint32_t asleep; /* how many sleep on it, or are about to */
+    uint32_t asleep; /* threads that sleep on it, or are about to */
 } rlf_futex;
 
 #define RLF_FOREVER UINT64_MAX
 
-/* Until the value is not `old`, at most `ns` nanoseconds; whether it changed.
- * What was written before the change is seen after. With `spin` it spins for
- * at most 50 us before it sleeps. */
+/* Waits until the value is not `old`, for at most `ns` nanoseconds; returns
+ * whether it changed. What was written before the change is seen after. With
+ * `spin` it spins for at most 50 us before it sleeps. */
 bool rlf_futex_wait(rlf_futex *word, uint32_t old, bool spin, uint64_t ns);
-/* After a change of the value (__ATOMIC_SEQ_CST): wakes who sleeps. */
+/* Called after a change of the value (__ATOMIC_SEQ_CST): wakes who sleeps. */
 void rlf_futex_wake(rlf_futex *word);
 
 static inline uint32_t

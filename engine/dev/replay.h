@@ -22,24 +22,25 @@ typedef struct rlf_replays rlf_replays;
 /* Puts the work onto the queue. */
 typedef rlf_status rlf_replay_fn(void *ctx, rlf_err *err);
 
-/* Of a queue that can record (caps.records). */
+/* Makes the recordings of a queue that can record (caps.records). */
 rlf_replays *rlf_replays_new(rlf_queue *queue);
 void rlf_replays_free(rlf_replays *replays); /* NULL is fine */
 /* Addresses by a number, for keys: by the order in which they first came, so
  * that it is the same on ranks whose addresses differ. */
 uint32_t rlf_replays_place(rlf_replays *replays, uint64_t addresses);
-/* Of all places and keys that came so far, in order: where that is equal, the
- * next equal keys are carried out, recorded and replayed alike. */
+/* Returns a hash of all places and keys that came so far, in order: where that
+ * is equal, the next equal keys are carried out, recorded and replayed alike.
+ */
 uint64_t rlf_replays_history(const rlf_replays *replays);
 /* Has the device room for more? */
 bool rlf_replays_room(const rlf_replays *replays);
-/* From now on, until this is called again: record more or not, whatever the
- * device says. For ranks that must do alike. */
+/* Sets whether more is recorded from now on, until this is called again,
+ * whatever the device says: for ranks that must do alike. */
 void rlf_replays_agree(rlf_replays *replays, bool more);
 /* Logs once that there was no room, or that nothing can be recorded, and
  * why. */
 void rlf_replays_note(rlf_replays *replays, const rlf_log *log);
-/* As if nothing had come. */
+/* Begins anew, as if nothing had come. */
 void rlf_replays_forget(rlf_replays *replays);
 /* The work of `key`, `bytes` of it, with its padding zeroed. *replayed: from a
  * recording. */

@@ -21,7 +21,7 @@ typedef enum rlf_expr_code {
 
 typedef struct rlf_expr_op {
     rlf_expr_code code;
-    int domain;      /* where the result lives */
+    int domain;      /* the domain in which the result lives */
     int arg[3];      /* operations before this one; -1 unused */
     int over;        /* RANK, ROTATE: the domain whose indices are the groups */
     int index;       /* INPUT: which */
@@ -33,7 +33,7 @@ typedef struct rlf_expr_op {
 } rlf_expr_op;
 
 typedef struct rlf_expr_input {
-    const char *name; /* for dumps and messages */
+    const char *name; /* the name in dumps and messages */
     int domain;
     bool text;
     bool live; /* the loss is derived with respect to it */
@@ -69,7 +69,8 @@ bool rlf_expr_is_condition(rlf_expr_code code);
 int rlf_expr_arity(rlf_expr_code code);
 /* True for the operations of pointwise.def, on numbers index by index. */
 bool rlf_expr_is_pointwise(rlf_expr_code code);
-/* Their value; arguments beyond the arity are not looked at. */
+/* Returns the value of the operation; arguments beyond its arity are not looked
+ * at. */
 double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
 /* The hint of an error where a NaN would decide something. */
@@ -153,8 +154,8 @@ typedef struct rlf_derivative {
  * not an error here: all gradients are constant 0. */
 rlf_derivative *rlf_expr_derive(const rlf_expr *expr, int loss,
                                 rlf_arena *arena);
-/* For tests of derivatives: true if output `output` depends on a live input in
- * a way that a derivative follows. */
+/* Says whether output `output` depends on a live input in a way that a
+ * derivative follows; for tests of derivatives. */
 bool rlf_expr_is_live(const rlf_expr *expr, int output);
 /* Per operation: does its value depend on a live input, in whatever way? */
 bool *rlf_expr_depends(const rlf_expr *expr, rlf_arena *arena);

@@ -15,7 +15,8 @@
 
 typedef struct rlf_fuse {
     rlf_pipe_model *models;
-    const rlf_pipe_cost *const *cost; /* by model and stage */
+    /* Seconds and bytes, by model and stage. */
+    const rlf_pipe_cost *const *cost;
     /* By model, from 0: models of one turn are copies of one another, or are
      * trained side by side, when turns are trained one after the other. */
     const int *turn;
@@ -34,15 +35,15 @@ typedef struct rlf_fuse_options {
     void *user;
 } rlf_fuse_options;
 
-/* In the arena that the function was given. */
+/* The answer of a function, in the arena that it was given. */
 typedef struct rlf_fuse_answer {
     rlf_pipe pipe;  /* places 0: there is no table (serial) */
     double **begin; /* by place, by operation of its list */
     double makespan, bubble;
-    double span;   /* of the place that is at it longest */
+    double span;   /* seconds of the place that is at it longest */
     double peak;   /* memory of the place with most */
-    int64_t moves; /* that were tried until this was found */
-    bool stopped;  /* by options.stop */
+    int64_t moves; /* moves that were tried until this was found */
+    bool stopped;  /* options.stop ended it */
 } rlf_fuse_answer;
 
 /* RLF_USER unless models, costs and caps mean something and every operation of

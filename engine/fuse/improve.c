@@ -253,7 +253,7 @@ change_orders(improving *s, int64_t moves, double *makespan)
     add_if_sound(s, false);
 }
 
-/* From the best of some on and on, until that finds nothing better. */
+/* Goes on from the best of some, until that finds nothing better. */
 static void
 follow(improving *s, const pool *from, int64_t moves)
 {

@@ -9,11 +9,12 @@ typedef struct rlf_orders_job {
     int64_t moves;
     double bound;
     double hot, cold;      /* temperatures, in time */
-    double weight;         /* of the mean end of places in the energy */
+    double weight; /* the weight of the mean end of places in the energy */
     double *best;          /* makespan of `table`, which is sound */
-    rlf_row_number *table; /* what it starts from, and its best */
+    /* The table that it starts from, which becomes the best. */
+    rlf_row_number *table;
     rlf_splitmix *dice;
-    const rlf_fuse_options *options; /* for its stop */
+    const rlf_fuse_options *options; /* options, of which it asks `stop` */
     bool *stopped;
 } rlf_orders_job;
 

@@ -99,7 +99,7 @@ set_heads(rlf_fuse_rows *rows)
     }
 }
 
-/* And after it. */
+/* Sets the seconds after each row, its tail. */
 static void
 set_tails(rlf_fuse_rows *rows)
 {

@@ -23,8 +23,8 @@ typedef uint16_t rlf_row_number;
 
 typedef struct rlf_row {
     double takes;
-    double lag;   /* from the end of `cross` to the earliest begin */
-    double delta; /* of the memory in use */
+    double lag;   /* seconds from the end of `cross` to the earliest begin */
+    double delta; /* the change of the memory in use */
     int place, micros;
     int base;  /* the number of its first operation */
     int cross; /* a row of another stage that comes before, or row[n] */
@@ -33,7 +33,7 @@ typedef struct rlf_row {
     int frees; /* the last row of its stage: passing it, memory is free again */
     int model, kind, stage; /* kind: an rlf_pipe_kind */
     double head;            /* a micro-batch cannot begin earlier, alone */
-    double tail;            /* from its end to the end of all, alone */
+    double tail; /* seconds from its end to the end of all, if it were alone */
 } rlf_row;
 
 typedef struct rlf_fuse_rows {
@@ -41,25 +41,28 @@ typedef struct rlf_fuse_rows {
     int n, places, operations, most_micros;
     int *first;    /* places + 1: rows of place p are first[p] and following */
     int *start;    /* places + 1: see rlf_row_number */
-    double *lead;  /* by place: the least head of its rows */
-    double *work;  /* by place: the sum of its operations */
-    double *rest;  /* by place: the least tail of its rows */
-    double *after; /* by place: it has to end that long before all do */
-    double *cap;   /* by place, with room for rounding */
+    double *lead;  /* by place: the least head of its rows, seconds */
+    double *work;  /* by place: the sum of its operations, seconds */
+    double *rest;  /* by place: the least tail of its rows, seconds */
+    double *after; /* by place: seconds before the end of all at which it has to
+                      end */
+    /* By place: the memory that it may take, with room for rounding. */
+    double *cap;
 } rlf_fuse_rows;
 
 /* Arrays to time a table in, and what was found. */
 typedef struct rlf_timing {
-    double *end;  /* by operation */
-    double *idle; /* by place: when it ends */
-    int *passed;  /* by row: micro-batches */
-    int *next;    /* by place: what comes next in the table */
+    double *end;  /* by operation: when it ends */
+    double *idle; /* by place: when its last operation ends */
+    int *passed;  /* by row: micro-batches that are past it */
+    int *next;    /* by place: the next operation of the table */
     int *waiter;  /* by row: the place that waits for it, or -1 */
     int *queue;
     int *order;   /* indices of the table, each behind what it waits for */
-    double *late; /* by place: what comes next ends the table too late after */
+    double *late; /* by place: the table ends too late if its next operation
+                     begins after this */
     double makespan;
-    double mean; /* of the places' ends */
+    double mean; /* the mean of the places' ends, seconds */
 } rlf_timing;
 
 /* The rows of a problem. */

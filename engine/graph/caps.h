@@ -19,14 +19,15 @@ typedef enum rlf_use {
 } rlf_use;
 
 enum {
-    RLF_CAP_TOKENS = 2048, /* of a micro-batch, if nothing else is said */
-    RLF_CAP_ACTIVE = 256,  /* sequences generated at once, at most */
+    RLF_CAP_TOKENS =
+        2048,             /* tokens of a micro-batch, if nothing else is said */
+    RLF_CAP_ACTIVE = 256, /* sequences generated at once, at most */
 };
 
-/* Of pages of keys and values, if one sequence does not need more. */
+/* Bytes of pages of keys and values, if one sequence does not need more. */
 #define RLF_CAP_KV_BYTES ((uint64_t)512 << 20)
 
-/* Of pages that go to other ranks at once (rlf_price.most). */
+/* Bytes of pages that go to other ranks at once (rlf_price.most). */
 #define RLF_CAP_HANDOVER_BYTES ((uint64_t)64 << 20)
 
 typedef struct rlf_caps {

@@ -19,8 +19,8 @@ typedef enum rlf_form {
     RLF_FORM_CALL,   /* name(...), or x.name(...) on a receiver */
     RLF_FORM_FIELD,  /* name, or x.name: no arguments */
     RLF_FORM_HOOK,   /* hookname(...): the class that the hook's `per` names */
-    RLF_FORM_SYNTAX, /* by syntax of its own, for which the grammar finds it by
-                        name: below */
+    RLF_FORM_SYNTAX, /* it has a syntax of its own, for which the grammar finds
+                        it by name (below) */
 } rlf_form;
 
 /* The contents of a node, besides what the formals of its class say (a set or
@@ -95,7 +95,7 @@ typedef enum rlf_partition {
  * take, and so does the controller, for READ and TRAIN, to choose what comes
  * next. The time of a step is written by kind. */
 typedef enum rlf_work_kind {
-    RLF_WORK_NONE,     /* it is soon done: nobody plans with it */
+    RLF_WORK_NONE,     /* it is soon done, and no plan counts it */
     RLF_WORK_GENERATE, /* samples of its model, which come one by one, and may
                           move to another replica: `handover` */
     RLF_WORK_READ,     /* forward passes of its model; at level VOCAB whoever
@@ -111,12 +111,14 @@ typedef enum rlf_work_kind {
  * in its region before it has the answer, and every rank must find the same. */
 typedef enum rlf_control_flow {
     RLF_CONTROL_FLOW_NONE,
-    RLF_CONTROL_FLOW_CHOICE, /* which of its regions is run, or none */
-    RLF_CONTROL_FLOW_LOOP,   /* how often its region is run */
-    RLF_CONTROL_FLOW_ROUNDS, /* before each round of its region whether there is
-                          one; its outputs are made of what the rounds keep */
-    RLF_CONTROL_FLOW_LEAVE,  /* whether the innermost loop, or the run, is left
+    RLF_CONTROL_FLOW_CHOICE, /* it chooses which of its regions is run, or none
                               */
+    RLF_CONTROL_FLOW_LOOP,   /* it says how often its region is run */
+    RLF_CONTROL_FLOW_ROUNDS, /* it says before each round of its region whether
+                                there is one; its outputs are made of what the
+                                rounds keep */
+    RLF_CONTROL_FLOW_LEAVE,  /* it says whether the innermost loop, or the run,
+                                is left */
 } rlf_control_flow;
 
 /* The program that the grammar compiles for a node. */
@@ -213,8 +215,8 @@ typedef enum rlf_level {
 /* A piece of a node's work, as ranks are given it, on one rank. */
 typedef enum rlf_piece_kind {
     RLF_PIECE_ROWS, /* all that is done for some rows */
-    RLF_PIECE_TURN, /* of a generation: one pass of the model; in a pipeline
-                       one of a part of the batch */
+    RLF_PIECE_TURN, /* one pass of the model in a generation; in a pipeline one
+                       pass of a part of the batch */
     /* Of an update, and FORWARD of what reads: a micro-batch through a chunk of
      * the model. BEFORE: where all are read before any goes forward. WEIGHTS:
      * where backward is split, what it leaves. */
@@ -222,7 +224,7 @@ typedef enum rlf_piece_kind {
     RLF_PIECE_FORWARD,
     RLF_PIECE_BACKWARD,
     RLF_PIECE_WEIGHTS,
-    RLF_PIECE_FINISH, /* of an update: what follows all micro-batches */
+    RLF_PIECE_FINISH, /* what follows all micro-batches of an update */
 } rlf_piece_kind;
 
 typedef struct rlf_piece {
@@ -235,10 +237,10 @@ typedef struct rlf_piece {
     /* TURN: */
     uint64_t prompts; /* sequences whose `prompt` tokens are fed, besides */
     double context;   /* tokens before the one that is fed, on average */
-    int chunk;        /* of those that the rank has */
-    int group;        /* of an update: which of the passes that it takes, in the
-                         order of its live calls (rlf_live_together); FINISH of
-                         the first has the optimizer's step */
+    int chunk;        /* the number among the chunks that the rank has */
+    int group; /* in an update the number of the pass that it takes, in the
+                  order of its live calls (rlf_live_together); FINISH of the
+                  first has the optimizer's step */
 } rlf_piece;
 
 /* The load that a node's work is counted for: a rank of a layout, rows,
@@ -248,7 +250,7 @@ typedef struct rlf_load {
     const rlf_sizes *sizes;
     const rlf_layout *layout;
     int rank;
-    void *const *resource;  /* as that rank opened them */
+    void *const *resource;  /* resources, as that rank opened them */
     const rlf_piece *piece; /* NULL: all rows at their caps, assigned evenly. Of
                                a kind that the node has not: nothing */
 } rlf_load;
@@ -261,7 +263,7 @@ typedef struct rlf_load {
 typedef struct rlf_meets {
     double n;     /* collectives that it takes part in, messages that it waits
                      for */
-    double bytes; /* that it sends */
+    double bytes; /* bytes that it sends */
 } rlf_meets;
 
 /* Counts of one run of a node on one rank, or of a piece of it; search turns
@@ -271,7 +273,8 @@ typedef struct rlf_cost {
                                     memory */
     double calls; /* operations started: those of kernels/op.def, those of an
                      expression, calls of a hook's function */
-    rlf_meets meets[RLF_AXIS_SETS]; /* by set of axes; [0] is nobody */
+    rlf_meets meets[RLF_AXIS_SETS]; /* by set of axes; that of the empty set,
+                                       [0], is 0 */
     double brought; /* bytes of weights that come from the host's memory, where
                        the device has its own */
     double host;    /* bytes left in the step's pool, outputs apart; a bound,
@@ -297,12 +300,12 @@ typedef struct rlf_train_op {
  * `arrives` is the flight's alone from its forward on. */
 typedef struct rlf_train_ports {
     void *arrives, *leaves; /* NULL: the first stage, the last */
-    size_t bytes;           /* of each */
+    size_t bytes;           /* bytes of either */
 } rlf_train_ports;
 
 typedef struct rlf_training {
     int micros; /* micro-batches of this rank's replica */
-    int most;   /* that any replica can have, the same on all ranks */
+    int most;   /* the most that any replica can have, the same on all ranks */
     bool reads; /* all go forward once before, then `gather` */
     int chunks;
     const int *flights; /* [chunks] micro-batches kept at once */
@@ -349,20 +352,22 @@ typedef struct rlf_handover {
 } rlf_handover;
 
 struct rlf_node_class {
-    const char *name; /* what the user writes, or the grammar's word for it */
+    /* The name that the user writes, or the grammar's word for it. */
+    const char *name;
     const char *doc;  /* one sentence */
 
     /* Traits: all that the grammar and the engine know of a class. Which go
      * together is checked by rlf_classes_check. */
     rlf_form form;
     rlf_receiver receiver;
-    rlf_partition
-        partition; /* of nodes whose pieces are rows; others are whole */
+    rlf_partition partition; /* how the work of nodes is cut whose pieces are
+                                rows; others are whole */
     rlf_work_kind work;
     rlf_control_flow control_flow;
     rlf_program_kind program;
-    bool writes;  /* its receiver is changed: what uses that keeps the order of
-                     the program, and the node is there without its values */
+    bool writes;  /* it changes its receiver: other uses of that keep the order
+                     of the program, and the node is there even if nobody uses
+                     its values */
     bool draws;   /* its argument `count` says how many rows of its data it
                      gives in a step (absent: all), and so what an epoch is */
     bool ends_round; /* its input 0 says which prompts the ROUNDS around it
@@ -386,10 +391,11 @@ struct rlf_node_class {
     const rlf_formal *formals;
     int n_formals;
     bool extra;        /* takes further labelled arguments (a hook's fields) */
-    const char *taken; /* which these cannot be called, "response|length": it
-                          has its own of that name; NULL: all can */
+    const char *taken; /* names, "response|length", by which values of the class
+                          cannot be called, for it has its own of that name;
+                          NULL: all can be used */
     rlf_gives_kind gives;
-    rlf_level level;   /* of the column given */
+    rlf_level level;   /* the level of the column that it gives */
     bool live;         /* may stand live in an update of its model */
     bool needs_tokens; /* the set must have responses */
     rlf_granularity granularity;
@@ -412,8 +418,10 @@ struct rlf_node_class {
      * others compute the rows given. A class that decides the control flow
      * answers in call->count, branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
-    const rlf_trainable *trainable; /* of those that TRAIN, else NULL */
-    const rlf_handover *handover;   /* of those that GENERATE, else NULL */
+    /* The interface of classes that TRAIN, else NULL. */
+    const rlf_trainable *trainable;
+    /* The interface of classes that GENERATE, else NULL. */
+    const rlf_handover *handover;
 };
 
 /* ---- the tables, handed in by engine/api ---- */
@@ -421,14 +429,15 @@ struct rlf_node_class {
 typedef struct rlf_classes {
     const rlf_node_class *const *node; /* n_nodes */
     int n_nodes;
-    const rlf_resource_class *const *resource; /* by rlf_resource_kind */
+    /* Classes of resources, by rlf_resource_kind. */
+    const rlf_resource_class *const *resource;
 } rlf_classes;
 
 /* NULL if there is none. */
 const rlf_node_class *rlf_classes_find(const rlf_classes *classes,
                                        rlf_form form, rlf_receiver receiver,
                                        const char *name);
-/* That for which the grammar has a syntax: "if". */
+/* Finds the class for which the grammar has a syntax, by its name: "if". */
 const rlf_node_class *rlf_classes_syntax(const rlf_classes *classes,
                                          const char *name);
 const rlf_constructor *rlf_classes_constructor(const rlf_classes *classes,
@@ -443,7 +452,7 @@ rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 
 void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
                         rlf_diags *diags);
-/* Of a class that does next to nothing. */
+/* The cost of a class that does next to nothing. */
 void rlf_class_no_cost(const rlf_load *load, const rlf_node *node,
                        rlf_cost *out);
 rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
@@ -460,7 +469,8 @@ void rlf_class_arena_fini(void *state);
 
 /* Members of a class whose nodes have no state. */
 #define RLF_CLASS_STATELESS .init = rlf_class_no_init, .fini = rlf_class_no_fini
-/* And that does next to nothing, for whatever arguments fit. */
+/* The members of a class that does next to nothing, for whatever arguments fit.
+ */
 #define RLF_CLASS_PLAIN \
     RLF_CLASS_STATELESS, .infer = rlf_class_no_infer, .cost = rlf_class_no_cost
 

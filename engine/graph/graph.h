@@ -37,8 +37,9 @@ typedef struct rlf_value {
     rlf_value_kind kind;
     int domain; /* columns; -1 for sets */
     int set;    /* sets; -1 for columns */
-    int node;   /* who makes it; -1: the region's own (a piece of a for) */
-    int port;   /* which output of that node */
+    int node; /* the node that makes it; -1: the region's own (a piece of a for)
+               */
+    int port; /* the output of that node, by number */
     const char *name; /* the user's name for it, or what it is */
     /* Of numbers, what samples.jsonl calls it: a name that no other value of
      * its domain has. NULL: it is not written there. */
@@ -60,7 +61,8 @@ typedef struct rlf_set {
     int prompts; /* domain of its prompts */
     int samples; /* domain of its samples (= prompts: one sample a prompt) */
     int tokens;  /* domain of its response tokens; -1: it has no responses */
-    int origin;  /* where() and split(): the set that this is a part of; -1 */
+    int origin;  /* the set of which where() or split() made this a part; -1:
+                    none */
     int from;    /* the set whose prompts it answers (generate), or -1 */
     bool single; /* one sample was made for each prompt, by `n: 1` */
     bool turns;  /* converse(): the samples are conversations of its prompts */
@@ -99,8 +101,8 @@ typedef struct rlf_arg {
     int resource;
     struct rlf_arg *list; /* RLF_ARG_LIST: n_list of them */
     int n_list;
-    const rlf_formal *formal; /* what it takes, if that is more than its class
-                                 says; or NULL */
+    const rlf_formal *formal; /* the parameters that it takes, if these are more
+                                 than its class says; or NULL */
     bool given; /* written by the user, not a default */
     bool literal; /* RLF_ARG_NUMBER: written as a number, which no parameter
                      changes */
@@ -177,7 +179,7 @@ bool rlf_loss_reads_first(const rlf_loss *loss, int stages);
 typedef struct rlf_node {
     int id;
     const rlf_node_class *class;
-    int region;            /* where it stands */
+    int region;            /* the region in which it stands */
     rlf_granularity grain; /* the class's; of an expr what its program needs */
     int rows; /* grain SAMPLE or GROUP: the domain of rows (samples) that its
                  pieces are made of; -1 for grain BATCH */
@@ -200,8 +202,8 @@ typedef struct rlf_node {
      * program computes though none of its inputs is there: roll.at_last(score)
      * needs roll, x[mini] needs mini. */
     const rlf_expr *expr;
-    const rlf_loss *loss;   /* of program LOSS */
-    const rlf_vocab_program *words; /* of program WORDS */
+    const rlf_loss *loss;           /* the loss of a node of program LOSS */
+    const rlf_vocab_program *words; /* the program of a node of program WORDS */
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */
     bool looking;  /* only feeds reports: changes no bit of what is trained */
@@ -212,8 +214,8 @@ typedef struct rlf_node {
 } rlf_node;
 
 typedef struct rlf_region {
-    int node;   /* whose body it is; -1: the flow */
-    int *nodes; /* in the order of the program */
+    int node;   /* the node whose body it is; -1: the flow */
+    int *nodes; /* its nodes, in the order of the program */
     int n_nodes;
     int *args; /* values given by the node per iteration (the pieces) */
     int n_args;
@@ -248,12 +250,12 @@ typedef struct rlf_resource {
                    data resource; where() of data: the data; else -1 */
     int domain; /* data: that of all its rows; state: of its value, 0 or that
                    of its data's rows */
-    const rlf_expr *condition;    /* where() of data: 1 input a field that it
-                                     names, 1 output; NULL else */
+    const rlf_expr *condition; /* the condition of a where() of data: each input
+                                  a field that it names, 1 output; else NULL */
     bool trained;                 /* model: some update names it */
     const struct rlf_give *gives; /* hook: results */
     int n_gives;
-    const char *directory; /* of the file that declares it */
+    const char *directory; /* the directory of the file that declares it */
     rlf_span span;
 } rlf_resource;
 
@@ -267,7 +269,7 @@ typedef struct rlf_give {
 typedef struct rlf_param {
     const char *name;
     const char *type;     /* int float bool text path */
-    const char *value;    /* as text, canonical */
+    const char *value;    /* the value as canonical text */
     const char *fallback; /* default as text, NULL: must be given */
     const char *within;   /* "0..1", "[adam, sgd]", "" */
     const char *doc;
@@ -281,8 +283,8 @@ typedef struct rlf_placement rlf_placement;
 /* A metric of an evaluation: the mean of a value over all samples. */
 typedef struct rlf_graph_score {
     const char *name;
-    int value; /* that each sample has, with a label */
-    int set;   /* whose samples they are, made by a generate */
+    int value; /* a value that each sample has, with a label */
+    int set;   /* the set whose samples these are, made by a generate */
 } rlf_graph_score;
 
 typedef struct rlf_graph {

@@ -78,7 +78,7 @@ find_passes(const rlf_loss *loss, rlf_arena *arena)
     return passes;
 }
 
-/* Of one derivative, by what `pass` reads. */
+/* The reach of one derivative, by what `pass` reads. */
 static rlf_reach
 reach_of(const rlf_loss *loss, const int *passes, int output, int pass)
 {

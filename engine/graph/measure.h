@@ -13,13 +13,14 @@
 #include "engine/graph/graph.h"
 
 typedef enum rlf_measured_kind {
-    RLF_MEASURED_OPEN,    /* a call's outputs are made; by calls */
-    RLF_MEASURED_ROWS,    /* x: tokens of what reads a model, else rows; 0: all
-                             that there are */
-    RLF_MEASURED_TURN,    /* of a generation; x: tokens fed, y: tokens that they
-                             look at */
-    RLF_MEASURED_FORWARD, /* a micro-batch through a chunk; x: tokens */
-    RLF_MEASURED_BACKWARD, /* likewise; both gradients, or of a schedule that
+    RLF_MEASURED_OPEN, /* a call's outputs are made; by calls */
+    RLF_MEASURED_ROWS, /* x: tokens of what reads a model, else rows; 0: all
+                          that there are */
+    RLF_MEASURED_TURN, /* a turn of a generation; x: tokens fed, y: tokens that
+                          they look at */
+    RLF_MEASURED_FORWARD,  /* a micro-batch through a chunk; x: tokens */
+    RLF_MEASURED_BACKWARD, /* a micro-batch back through a chunk; both
+                              gradients, or its inputs' alone where the schedule
                               splits it */
     RLF_MEASURED_WEIGHTS,  /* the rest of that */
     RLF_MEASURED_FINISH,   /* all else of an update; x: rows */

@@ -18,7 +18,7 @@ typedef enum rlf_strategy {
     RLF_STRATEGY_INTERLEAVE, /* calls that do not need each other apart */
     RLF_STRATEGY_SEPARATE,   /* training apart from sampling and reading, which
                                 have copies of the weights */
-    RLF_STRATEGY_AUTO,       /* as the search finds it for the devices at hand
+    RLF_STRATEGY_AUTO,       /* the search finds it for the devices at hand
                                 (engine/api/searching/auto.c) */
     RLF_STRATEGIES
 } rlf_strategy;
@@ -26,8 +26,8 @@ typedef enum rlf_strategy {
 /* The ways in which a sample in the making goes to another replica. */
 typedef enum rlf_carry {
     RLF_CARRY_CHEAPER, /* nothing said: as costs less */
-    RLF_CARRY_PAGES,   /* with its keys and values */
-    RLF_CARRY_TOKENS,  /* as tokens, which are computed again */
+    RLF_CARRY_PAGES,   /* pages of keys and values are carried along */
+    RLF_CARRY_TOKENS,  /* tokens are carried, and computed again */
     RLF_CARRIES
 } rlf_carry;
 
@@ -44,14 +44,14 @@ struct rlf_place_row {
     int tp, pp, dp; /* their product is n_ranks */
     int zero;       /* stage of the optimizer's sharding over dp; -1: not said
                        (so it is with everything below) */
-    int tokens;     /* of a micro-batch at most */
+    int tokens;     /* tokens of a micro-batch at most */
     int migrate;    /* generation: with fewer samples left, replicas hand theirs
                        over to those that have the most; 0: never; not
                        said: as the run shows that it pays */
     int seats;      /* generation: samples that a replica then takes at most */
     rlf_carry carry;
-    const char *schedule; /* of the pipeline: rlf_place_schedule, or "table";
-                             NULL */
+    const char *schedule; /* the schedule of a pipeline: a rlf_place_schedule,
+                             or "table"; or NULL */
     const char *table; /* schedule "table": its file, as it is to be opened, or
                           the table itself */
     int chunks;    /* schedule "interleaved": parts of the layers a rank has */
@@ -64,9 +64,9 @@ struct rlf_place_row {
 
 struct rlf_placement {
     rlf_strategy strategy;
-    rlf_span span;       /* of the strategy */
-    rlf_place_row *rows; /* in the order of the text; beside `auto` none, until
-                            they are found */
+    rlf_span span;       /* the place of the strategy */
+    rlf_place_row *rows; /* rows in the order of the text; beside `auto` none,
+                            until they are found */
     int n_rows;
     /* The rows as they are written, for a search to keep: without ranks
      * (n_ranks 0) it finds them, and a tp, pp or dp of -1 was not said. */

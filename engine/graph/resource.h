@@ -19,7 +19,7 @@ typedef struct rlf_memory_row {
     const char *owner, *purpose;
     const char *lower;     /* the cap that makes it smaller; NULL: none does */
     uint64_t device, host; /* bytes */
-    bool offloaded; /* those of the host are weights that `offload:` keeps */
+    bool offloaded; /* the host's bytes are weights that `offload:` keeps */
     /* Partial sums of gradients: blocks of memory, of lanes held on this rank;
      * else 0. Which model's, and what fewer lanes would leave of it, set by the
      * plan. */
@@ -39,11 +39,11 @@ typedef struct rlf_memory {
 /* Memory of which more makes a run faster and changes nothing else: pages of
  * keys and values. */
 typedef struct rlf_pool {
-    int resource;         /* that it is of */
-    uint64_t bytes;       /* of a unit, above 0 */
+    int resource;         /* the resource that has these pages */
+    uint64_t bytes;       /* bytes of a unit, above 0 */
     uint64_t least, most; /* units that it needs; that it has a use for */
-    uint32_t tokens;      /* of one sequence, in a unit */
-    uint64_t *units;      /* that it has */
+    uint32_t tokens;      /* tokens of one sequence in a unit */
+    uint64_t *units;      /* units that the resource has */
 } rlf_pool;
 typedef struct rlf_pools {
     rlf_arena *arena;

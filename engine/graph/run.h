@@ -14,7 +14,8 @@
  * set without a reader there are no tokens, and of chats no text. Every model
  * writes prompts by itself: rlf_rows_prompts in nodes/rows.h. */
 typedef struct rlf_prompt {
-    rlf_str text; /* of chat messages: as the model's template wrote them */
+    rlf_str text; /* the text of chat messages, as the model's template wrote
+                     them */
     const struct rlf_message *messages; /* chat messages of the data row */
     uint32_t n_messages;                /* 0: the prompt is a plain text */
     rlf_str tools; /* a JSON list of those that its row has; n 0: none */
@@ -39,8 +40,8 @@ typedef struct rlf_dialog {
 
 /* A response: tokens that the model wrote (end token included), and text. */
 typedef struct rlf_sample {
-    rlf_str text; /* of the response: sampled, without special tokens; given,
-                     as it was given */
+    rlf_str text; /* the text of a response: sampled, without special tokens;
+                     given, as it was given */
     const uint32_t *ids;
     uint32_t n_ids;
     bool finished; /* false: max_new or the context cut it off */
@@ -64,11 +65,12 @@ typedef struct rlf_rows {
     rlf_prompt *prompt;  /* per row of `prompts` */
     rlf_sample *sample;  /* per row of `samples`; NULL: no responses */
     uint32_t *data_row;  /* per row of `prompts`: row of the data resource */
-    double *logprob;     /* on tokens, as sampled; NULL: not sampled */
+    double *logprob; /* log-probabilities of its tokens, as sampled; NULL: it
+                        was not sampled */
     float temperature;   /* at which logprobs of this set are taken; 1 if greedy
                             or not sampled */
-    uint32_t lag;        /* by so many steps the weights that sampled it are
-                            older than those that its step begins with */
+    uint32_t lag; /* steps by which the weights that sampled it are older than
+                     those that its step begins with */
     const struct rlf_reader *reader; /* the model that wrote the tokens of its
                                         prompts and responses; NULL: none did */
 } rlf_rows;
@@ -85,11 +87,12 @@ typedef struct rlf_mesh {
     rlf_layout layout;
     int zero;             /* 1: its replicas share the optimizer's state */
     rlf_coordinates at;   /* -1s: the rank is not in it, the groups are NULL */
-    struct rlf_group *tp; /* same pipeline stage and replica */
-    struct rlf_group *pp; /* same slice in every stage */
-    struct rlf_group *dp; /* same part of the weights */
+    struct rlf_group *tp; /* ranks of the same pipeline stage and replica */
+    struct rlf_group *pp; /* ranks with the same slice in every stage */
+    struct rlf_group *dp; /* ranks with the same part of the weights */
     struct rlf_group *replica; /* all parts of the weights: tp and pp */
-    struct rlf_group *slice;   /* same slice in all stages and replicas */
+    struct rlf_group
+        *slice; /* ranks with the same slice in all stages and replicas */
     struct rlf_group *all;     /* the whole mesh, in the order of its ranks */
     /* [chunks] of an update's: micro-batches under way at once at this stage,
      * 0: all that there are; NULL: 1 each. */
@@ -102,12 +105,13 @@ typedef struct rlf_mesh {
 /* The weights of a model as one layout has them. Calls whose ranks find the
  * same parts in a layout share its copy. */
 typedef struct rlf_weight_copy {
-    rlf_mesh mesh; /* in a plan its layout alone */
+    rlf_mesh mesh; /* the mesh; in a plan its layout alone */
     bool bare;     /* only `:=` on another model reads it */
     bool by_layer; /* its weights come layer by layer, and only what calls read
                       of them is kept */
     bool fixed;    /* nothing changes them: they are what was read */
-    const struct rlf_node_class *call; /* that it is for */
+    /* The class of the call that it is for. */
+    const struct rlf_node_class *call;
     int later_of; /* > 0: only keeps weights until that copy takes them for what
                      is made ahead, once nobody reads its older ones */
 } rlf_weight_copy;
@@ -123,15 +127,15 @@ typedef struct rlf_weight_copies {
  * numerics (nodes/model/README.md, Shards and Lanes). */
 typedef struct rlf_sums {
     int shards; /* partial sums where tensor parallelism would split */
-    int lanes;  /* of the gradients of a minibatch */
+    int lanes;  /* lanes of the gradients of a minibatch */
 } rlf_sums;
 
 /* The place where a value that is not finite was made. */
 typedef struct rlf_nonfinite_place {
     rlf_span span;      /* source 0: that is not known */
     rlf_expr_code code; /* the operation */
-    double value;       /* what it gave */
-    bool known;         /* of these: the values of its arguments */
+    double value;       /* the value that it gave */
+    bool known;         /* the values of its arguments are known: `argument` */
     double arg[3];
     /* Of what is infinite: the operation that made of it what is not a number,
      * as infinity minus infinity. */
@@ -148,7 +152,7 @@ struct rlf_hook_sample;
 /* A function of the program that uses the library, which a hook calls (see
  * rlf_hook_function in rlflow.h). */
 typedef struct rlf_host_hook {
-    const char *name; /* of the hook; NULL: the end of a list */
+    const char *name; /* the name of the hook; NULL: the end of a list */
     const char *(*call)(void *arg, const struct rlf_hook_sample *sample,
                         double *value);
     void *arg;
@@ -160,7 +164,7 @@ typedef struct rlf_env {
     bool planned;     /* nothing is run: no queue, groups can only be asked,
                          weights and tokenizers need not be there */
     struct rlf_queue *queue; /* this rank's device queue and team */
-    const struct rlf_kernels *kernels; /* its backend */
+    const struct rlf_kernels *kernels; /* the kernels of its backend */
     int rank, n_ranks;          /* this one, of all */
     struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */
     const rlf_mesh *mesh;       /* per node; NULL: all on this rank */
@@ -169,7 +173,7 @@ typedef struct rlf_env {
     const int *const *copy; /* [node][resource] whose weights a node takes; -1:
                                none; NULL: the first */
     uint64_t seed;
-    uint32_t day;         /* on which the run began: 20241231 */
+    uint32_t day;         /* the date on which the run began: 20241231 */
     uint32_t step;        /* 1, 2, ... */
     uint32_t weights_step; /* the step that began with the weights and states
                               from which nodes that are computed ahead
@@ -243,7 +247,8 @@ typedef struct rlf_call {
     uint32_t fed, seats;
     double keys; /* tokens that these looked at, each at those before it and
                     itself */
-    uint32_t prefilled; /* of them, of prompts, or fed before and lost */
+    uint32_t prefilled; /* tokens of prompts among those fed, and tokens fed
+                           before and lost */
 } rlf_call;
 
 /* ---- making spaces and columns in a pool ---- */

@@ -14,8 +14,9 @@
 typedef struct rlf_set_size {
     double prompts, samples; /* rows */
     double prompt, response; /* tokens of one, each at most */
-    double sequence;         /* of both together at most: less than their sum
-                                where a model's context is what bounds them */
+    /* Tokens of prompt and response together at most: less than their sum where
+     * a model's context is what bounds them. */
+    double sequence;
 } rlf_set_size;
 
 typedef struct rlf_sizes {
@@ -30,7 +31,7 @@ typedef struct rlf_sizes_options {
     double longest;     /* tokens of any sequence; 0: unknown */
 } rlf_sizes_options;
 
-/* In `arena`. */
+/* Makes the sizes of a graph, in `arena`. */
 rlf_sizes rlf_sizes_make(const rlf_graph *graph,
                          const rlf_sizes_options *options, rlf_arena *arena);
 

@@ -265,7 +265,7 @@ read_columns(rlf_arrow *a, flat *f, size_t table, unsigned k, int depth,
     return RLF_OK;
 }
 
-/* That a wanted column can be read, and one that is not passed over. */
+/* Checks that a wanted column can be read, and one that is not passed over. */
 static rlf_status
 check_column(const rlf_arrow *a, const column *c, const char *name,
              rlf_err *err)
@@ -606,7 +606,7 @@ struct_of(rlf_arrow *a, const column *c, uint64_t i)
     return object;
 }
 
-/* Of element i, which the column has; a new reference. */
+/* The value of element i, which the column has; a new reference. */
 static json_t *
 value_of(rlf_arrow *a, const column *c, uint64_t i)
 {

@@ -19,7 +19,7 @@ typedef struct rlf_arrow rlf_arrow;
 
 /* Does the file begin as one? */
 bool rlf_arrow_is(const char *path);
-/* As rlf_parquet_open and rlf_parquet_next (parquet.h). */
+/* These do as rlf_parquet_open and rlf_parquet_next (parquet.h). */
 rlf_status rlf_arrow_open(const char *path, const char *const *fields, size_t n,
                           rlf_err *err, rlf_arrow **out);
 rlf_status rlf_arrow_next(rlf_arrow *a, rlf_err *err, json_t **row,

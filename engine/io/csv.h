@@ -15,11 +15,11 @@ typedef struct rlf_csv_field {
 typedef struct rlf_csv {
     rlf_lines lines;
     const char *path;
-    char separator; /* of fields: a comma, a tab */
-    rlf_buf bytes;  /* of the record's fields */
+    char separator; /* the separator of fields: a comma, a tab */
+    rlf_buf bytes;  /* the bytes of the record's fields */
     RLF_VEC(rlf_csv_field) fields;
     uint32_t line; /* where the record begins */
-    uint64_t start; /* and how many bytes stand before it */
+    uint64_t start; /* bytes of the file before the record */
 } rlf_csv;
 
 /* The next record into csv->fields (valid until the next call); *more is false

@@ -34,8 +34,8 @@ rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
 /* The findings of a parse, apart from the value. */
 typedef struct rlf_json_found {
     bool rounded;  /* an integer of more than 64 bits: all are doubles */
-    char why[120]; /* it is JSON, but of no use: a key that is given twice, a
-                      number out of a double's range; else empty */
+    char why[120]; /* why it is JSON, but of no use: a key that is given twice,
+                      a number out of a double's range; else empty */
 } rlf_json_found;
 /* The same, but integers of up to 64 bits stay integers, all their digits,
  * unless there is a larger one anywhere in it. */

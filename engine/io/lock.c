@@ -99,7 +99,7 @@ is_gone(const char *holder)
            errno == ESRCH;
 }
 
-/* Without flock. `made`: this process made the file. */
+/* Takes the lock without flock. `made`: this process made the file. */
 static rlf_status
 take_by_name(rlf_lock *lock, bool made, bool last, rlf_err *err, bool *again)
 {

@@ -23,7 +23,8 @@ rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
  * that somebody removed from a directory that is locked itself is made again.
  * RLF_ENV, saying what is not, where another process may write there. */
 rlf_status rlf_lock_check(rlf_lock *lock, rlf_err *err);
-/* That was done, since it was asked for the last time. */
+/* Says whether the file was made again since this was asked for the last time.
+ */
 bool rlf_lock_remade(rlf_lock *lock);
 /* The file could not be written, so others are not told who holds the lock,
  * since this was asked for the last time; *err says why. */

@@ -45,11 +45,11 @@ rlf_status rlf_parquet_next(rlf_parquet *p, rlf_err *err, json_t **row,
  * number of the one that `field` names; SIZE_MAX: it is no column, or no text.
  */
 size_t rlf_parquet_text_column(const rlf_parquet *p, const char *field);
-/* To the next row, of which each such column is to be taken once; false: there
- * is none. */
+/* Goes to the next row, of which each such column is to be taken once; false:
+ * there is none. */
 bool rlf_parquet_step(rlf_parquet *p);
-/* Its text there, borrowed until the next step; p NULL: null. Not looked at is
- * whether it is UTF-8. RLF_USER if the file is damaged. */
+/* Gives its text in that row, borrowed until the next step; p NULL: null. Not
+ * looked at is whether it is UTF-8. RLF_USER if the file is damaged. */
 rlf_status rlf_parquet_take_text(rlf_parquet *p, size_t column, rlf_err *err,
                                  rlf_str *out);
 void rlf_parquet_close(rlf_parquet *p); /* NULL is fine */

@@ -277,7 +277,7 @@ rlf_parquet_values_begin(rlf_parquet_values *v, int encoding, const uint8_t *p,
     return RLF_OK;
 }
 
-/* From the bytes of a number or fixed text. */
+/* The value of the bytes of a number or fixed text. */
 static rlf_parquet_value
 value_of(const rlf_parquet_values *v, const uint8_t *p)
 {

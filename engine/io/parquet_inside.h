@@ -13,16 +13,17 @@
 #include "engine/io/file.h"
 #include "engine/io/parquet.h"
 
-enum rlf_parquet_type { /* as files number them */
-                        RLF_PARQUET_BOOLEAN,
-                        RLF_PARQUET_INT32,
-                        RLF_PARQUET_INT64,
-                        RLF_PARQUET_INT96,
-                        RLF_PARQUET_FLOAT,
-                        RLF_PARQUET_DOUBLE,
-                        RLF_PARQUET_BYTES,
-                        RLF_PARQUET_FIXED,
-                        RLF_PARQUET_TYPES
+/* Types, as files number them. */
+enum rlf_parquet_type {
+    RLF_PARQUET_BOOLEAN,
+    RLF_PARQUET_INT32,
+    RLF_PARQUET_INT64,
+    RLF_PARQUET_INT96,
+    RLF_PARQUET_FLOAT,
+    RLF_PARQUET_DOUBLE,
+    RLF_PARQUET_BYTES,
+    RLF_PARQUET_FIXED,
+    RLF_PARQUET_TYPES
 };
 
 /* The meaning of values, beyond their type. */
@@ -43,14 +44,16 @@ enum { RLF_PARQUET_REQUIRED, RLF_PARQUET_OPTIONAL, RLF_PARQUET_REPEATED };
 
 typedef struct rlf_parquet_node {
     const char *name;
-    const char *path; /* with the names of those that it is in, for messages */
+    const char *path; /* the path with the names of the columns that it is in,
+                         for messages */
     int repetition;
     int rep, def; /* levels at which it is there */
     int type;     /* -1: a group */
     int width;    /* bytes, of RLF_PARQUET_FIXED */
     rlf_parquet_means means;
-    int scale;   /* of decimals; of times: digits of a second's parts */
-    bool utc;    /* of timestamps */
+    int scale;   /* digits behind the point, of decimals; digits of a second's
+                    parts, of times */
+    bool utc;    /* a timestamp is UTC */
     size_t leaf; /* the first that it is, or that is in it */
     size_t n_leaves;
     struct rlf_parquet_node *children;
@@ -65,7 +68,7 @@ typedef struct rlf_parquet_chunk {
 
 typedef struct rlf_parquet_group {
     uint64_t rows;
-    rlf_parquet_chunk *chunks; /* by leaf */
+    rlf_parquet_chunk *chunks; /* chunks by leaf */
 } rlf_parquet_group;
 
 typedef struct rlf_parquet_schema {
@@ -76,7 +79,7 @@ typedef struct rlf_parquet_schema {
     size_t n_groups;
 } rlf_parquet_schema;
 
-/* In `arena`. */
+/* Reads the schema into `arena`. */
 rlf_status rlf_parquet_schema_read(const char *path, const rlf_infile *file,
                                    rlf_arena *arena, rlf_err *err,
                                    rlf_parquet_schema *out);
@@ -93,10 +96,10 @@ typedef struct rlf_parquet_value {
 typedef struct rlf_parquet_runs {
     const uint8_t *p, *end;
     int bits;
-    uint64_t left; /* of the run at hand */
+    uint64_t left; /* values left of the run at hand */
     bool packed;
     uint32_t value;
-    uint64_t bit; /* of p, where the next packed one begins */
+    uint64_t bit; /* the bit of p at which the next packed value begins */
 } rlf_parquet_runs;
 
 /* `*bad` is set where the bytes end, and zeros follow. */
@@ -106,11 +109,11 @@ uint32_t rlf_parquet_runs_next(rlf_parquet_runs *r, bool *bad);
 typedef struct rlf_parquet_values {
     int encoding, type, width;
     const uint8_t *p, *end;
-    uint64_t at; /* so many were read */
+    uint64_t at; /* values that were read */
     rlf_parquet_runs index;
     const rlf_parquet_value *dictionary;
     size_t n_dictionary;
-    int64_t *numbers, *prefixes; /* of delta encodings */
+    int64_t *numbers, *prefixes; /* values of delta encodings */
     size_t n_numbers;
     rlf_buf last; /* the text before, of delta texts */
     bool bad;
@@ -133,16 +136,18 @@ typedef struct rlf_parquet_cursor {
     const rlf_infile *file;
     const rlf_parquet_node *node;
     int codec;
-    uint64_t at, end; /* in the file: the next page, the end of the chunk */
+    /* Bytes of the file: the next page, the end of the chunk. */
+    uint64_t at, end;
     uint64_t left;    /* values, with those that are not there */
     uint64_t in_page;
     rlf_parquet_runs reps, defs;
     rlf_parquet_values values;
-    rlf_buf raw, page, words; /* as read, decompressed, the dictionary's */
+    /* A page as read, decompressed, and the dictionary's. */
+    rlf_buf raw, page, words;
     rlf_parquet_value *dictionary;
     size_t n_dictionary;
     bool ready; /* rep and def are those of the next value */
-    bool over;  /* there is none: rep and def are 0 */
+    bool over;  /* there is no further value: rep and def are 0 */
     int rep, def;
 } rlf_parquet_cursor;
 

@@ -27,7 +27,7 @@ typedef struct footer {
 
 /* ---- thrift ---- */
 
-/* By the number of a logical type; a later one overrides converted types. */
+/* Reads a logical type by its number; a later one overrides converted types. */
 static void
 read_logical(rlf_thrift *t, rlf_parquet_node *node)
 {

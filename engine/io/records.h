@@ -68,12 +68,12 @@ typedef struct rlf_chat {
  * once at most, and with those that stand in a row with it. */
 typedef enum rlf_record_part_kind {
     RLF_RECORD_WHOLE,
-    RLF_RECORD_HEAD,   /* a chat that the assistant ends, without its end */
-    RLF_RECORD_ANSWER, /* the text of this end */
-    RLF_RECORD_COMMON, /* what two texts or chats begin with: whole words, or up
-                          to `until`; whole messages */
-    RLF_RECORD_CHOSEN, /* the rest of the one; of a chat, the text of it */
-    RLF_RECORD_REJECTED, /* and of the other */
+    RLF_RECORD_HEAD,     /* a chat that the assistant ends, without its end */
+    RLF_RECORD_ANSWER,   /* the text of this end */
+    RLF_RECORD_COMMON,   /* the common beginning of two texts or chats: whole
+                            words, or up to `until`; whole messages */
+    RLF_RECORD_CHOSEN,   /* the rest of the one; of a chat, the text of it */
+    RLF_RECORD_REJECTED, /* what is left of the rejected one */
     RLF_RECORD_TOOLS, /* a list of tools, or a text of JSON that is one, as such
                          a text; null or no field: none, an empty text */
     RLF_RECORD_PARTS
@@ -87,23 +87,27 @@ typedef struct rlf_record_field {
 } rlf_record_field;
 
 typedef struct rlf_records_spec {
-    const char *path;         /* as the data is called */
-    const char *const *paths; /* its files, in their order; NULL: it is one */
+    const char *path; /* the path by which messages call the data */
+    /* Its files, in order; NULL: `path` is the only one. */
+    const char *const *paths;
     size_t n_paths;
     const rlf_record_field *columns;
     size_t n_columns;
-    const char *until; /* what a common beginning of texts ends with, or NULL */
+    /* The text that ends a common beginning of texts, or NULL. */
+    const char *until;
     uint64_t skip;   /* rows of the files passed over */
-    uint64_t first;  /* then so many are looked at, of which `drop` leaves some
-                        out; 0: all */
-    uint64_t enough; /* of these, where the first tell a column's kind: a caller
-                        looks at no more; 0: all */
+    uint64_t first;  /* rows that are looked at after these, of which `drop`
+                        leaves some out; 0: all */
+    /* Rows that are enough of these where the first tell a column's kind, and
+     * the caller looks at no more; 0: all. */
+    uint64_t enough;
     size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */
-    size_t in_memory; /* so many bytes of texts are kept there; if the files may
-                         have more they are read again row by row, those that
-                         are compressed or parquet from a spool; 0: 64 MiB */
-    struct rlf_spools *spools; /* for these; NULL: one of their own */
-    const char *name;          /* of the spool among them */
+    size_t in_memory; /* bytes of texts that are kept in memory; if the files
+                         may have more they are read again row by row,
+                         compressed files and parquet from a spool; 0: 64 MiB */
+    struct rlf_spools
+        *spools;       /* spools for these; NULL: they have one of their own */
+    const char *name;  /* the name of the spool among them */
     bool csv, parquet; /* whatever its name ends in */
     /* Called with each row that is an object, also one that is left out; of csv
      * once, with the first line's fields; NULL: nobody looks. */
@@ -115,9 +119,9 @@ typedef struct rlf_records_spec {
 typedef struct rlf_record_column {
     const char *label, *field;
     rlf_record_kind kind;
-    rlf_record_kind written; /* in rows: TEXT, CHAT, or what is not there */
-    const double *numbers; /* of each row, of bool 1 and 0; NULL: it is of texts
-                              or chats */
+    rlf_record_kind written; /* the kind of its rows: TEXT, CHAT, or none */
+    const double *numbers;   /* the number of each row, of a bool 1 or 0; NULL:
+                                the column has texts or chats */
     size_t answered; /* chats: the first row that the assistant ends, SIZE_MAX:
                         none */
     const char *odd; /* csv, of texts most of which are numbers: the first that
@@ -140,13 +144,14 @@ typedef struct rlf_records {
     const char *path;
     const rlf_record_file *files;
     size_t n_files;
-    rlf_record_column *columns; /* as in the spec */
+    rlf_record_column *columns; /* columns, as in the spec */
     size_t n_columns;
     size_t count;
-    bool csv;              /* its cells told the kinds of columns */
-    const struct rlf_record_store *store; /* where they are */
-    const uint32_t *at;    /* which of those in it; NULL: all, in their order */
-    rlf_digest digest;     /* of labels, kinds and values */
+    bool csv; /* cells of a CSV file told the kinds of columns */
+    const struct rlf_record_store *store; /* the store that has the rows */
+    /* Rows of the store that these are; NULL: all, in its order. */
+    const uint32_t *at;
+    rlf_digest digest;     /* the digest of labels, kinds and values */
     const char *wrong;     /* after an error: the label of the column that it
                               is of; NULL: of the file */
     bool pairs;            /* some are of two conversations */

@@ -41,24 +41,24 @@ typedef struct rlf_record_reader {
     rlf_records *rows;
     rlf_record_store *store;
     rlf_record_again *rereads; /* NULL: nothing is large */
-    const char *path;      /* of the file at hand */
+    const char *path;          /* the path of the file at hand */
     rlf_record_file *file; /* the same */
     struct rlf_growing_column {
         RLF_VEC(double) numbers; /* csv: while all cells are */
         size_t numeric;          /* csv: cells that are numbers */
-        const char *odd; /* and the first that is none, with its place */
+        const char *odd; /* the first value that is none, with its place */
     } * columns;
-    rlf_record_cell *cells; /* of the row at hand, by column */
-    rlf_buf row;            /* and its bytes */
+    rlf_record_cell *cells; /* the cells of the row at hand, by column */
+    rlf_buf row;            /* the bytes of the row at hand */
     json_t *made;           /* lists cut out of it */
-    rlf_json_found found;   /* in its JSON */
+    rlf_json_found found;   /* what is found in its JSON */
     uint64_t seen; /* rows, also skipped ones */
     bool large;    /* files that are plain are read again, row by row */
     bool again;    /* so is the one at hand: */
     rlf_record_spot spot; /* where the row at hand stands in it */
     size_t most;   /* bytes of memory */
     size_t used;   /* bytes in the arena before */
-    uint32_t line; /* of the row at hand */
+    uint32_t line; /* the line of the row at hand */
 } rlf_record_reader;
 
 /* May a row still be of use? `skip` and `first` count rows of the file, also
@@ -99,8 +99,8 @@ uint32_t rlf_record_mark(const void *p, size_t n);
 
 /* ---- records_again.c ---- */
 
-/* Of rows of these files, which is their header alone; it goes with the arena.
- */
+/* Makes a reader of the rows of these files, which has read the header alone;
+ * it goes with the arena. */
 rlf_record_again *rlf_record_again_new(rlf_arena *arena,
                                        const rlf_records_spec *spec,
                                        const rlf_records *rows);
@@ -108,8 +108,8 @@ rlf_record_again *rlf_record_again_new(rlf_arena *arena,
 rlf_status rlf_record_again_open(rlf_record_again *again, size_t f,
                                  rlf_err *err);
 bool rlf_record_again_is(const rlf_record_again *again, size_t f);
-/* Of csv: the separator and the places of the columns in records of n fields.
- */
+/* Sets, for csv, the separator and the places of the columns in records of n
+ * fields. */
 void rlf_record_again_csv(rlf_record_again *again, size_t f, char separator,
                           const size_t *places, size_t n);
 /* The values of a row, in `pool`. RLF_ENV, naming it, if it is another one than
@@ -123,8 +123,8 @@ uint64_t rlf_record_again_size(const rlf_record_again *again);
 
 /* ---- records_store.c ---- */
 
-/* Of rows of these files, some of which `again` reads (NULL: none); it goes
- * with the arena. */
+/* Makes a store of rows of these files, some of which `again` reads (NULL:
+ * none); it goes with the arena. */
 rlf_record_store *rlf_record_store_new(rlf_arena *arena,
                                        const rlf_records_spec *spec,
                                        size_t n_files, rlf_record_again *again);

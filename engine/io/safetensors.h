@@ -39,9 +39,9 @@ typedef struct rlf_tensor {
     uint64_t shape[RLF_TENSOR_DIMS];
     uint64_t count; /* elements: the product of the shape */
     uint64_t bytes;
-    uint64_t at;                    /* its first byte in the file */
+    uint64_t at; /* the offset of its first byte in the file */
     const struct rlf_infile *input; /* NULL when declared */
-    const char *file;               /* for messages */
+    const char *file;               /* the file's name, for messages */
 } rlf_tensor;
 
 typedef struct rlf_safetensors rlf_safetensors;
@@ -52,10 +52,11 @@ rlf_status rlf_safetensors_open(const char *path, rlf_err *err,
                                 rlf_safetensors **out);
 void rlf_safetensors_close(rlf_safetensors *file); /* NULL is fine */
 
-/* In the order of the data in the file(s). Tensors live as long as `file`. */
+/* The tensors, in the order of the data in the file(s). They live as long as
+ * `file`. */
 size_t rlf_safetensors_count(const rlf_safetensors *file);
 const rlf_tensor *rlf_safetensors_at(const rlf_safetensors *file, size_t i);
-/* By name, or NULL. */
+/* Finds a tensor by its name, or NULL. */
 const rlf_tensor *rlf_safetensors_get(const rlf_safetensors *file,
                                       const char *name);
 /* A value of the first file's "__metadata__", or NULL. */

@@ -222,8 +222,8 @@ fail_none(const folder *f, const char *path, const char *words, rlf_err *err)
     return RLF_USER;
 }
 
-/* Without a split: all of them must be of one. `any`: files of the other
- * formats would do. */
+/* Checks a folder without a split: all files must be of one. `any`: files of
+ * the other formats would do. */
 static rlf_status
 check_folder(const folder *f, const char *path, rlf_shard_format format,
              const char *split, bool any, rlf_err *err)

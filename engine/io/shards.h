@@ -27,9 +27,9 @@ typedef enum rlf_shard_format {
 } rlf_shard_format;
 
 typedef struct rlf_shard_files {
-    const char **paths; /* in byte order */
-    const char **names; /* of each, behind the folders that all have */
-    size_t count;       /* at least 1 */
+    const char **paths; /* paths, in byte order */
+    const char **names; /* the name of each, behind the folders that all have */
+    size_t count;       /* the number of files, at least 1 */
 } rlf_shard_files;
 
 /* `split`: of a folder, NULL: it has no several. In `arena`. RLF_USER for a

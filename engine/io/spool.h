@@ -32,7 +32,7 @@ rlf_status rlf_spool_end(rlf_spool *spool, rlf_err *err);
 /* n bytes from `at` on, once it has ended. */
 rlf_status rlf_spool_read(const rlf_spool *spool, uint64_t at, void *p,
                           size_t n, rlf_err *err);
-/* Its directory, for messages. */
+/* Returns its directory, for messages. */
 const char *rlf_spool_directory(const rlf_spool *spool);
 void rlf_spool_close(rlf_spool *spool); /* NULL is fine */
 

@@ -26,9 +26,9 @@ void rlf_stream_close(rlf_stream *stream); /* NULL is fine */
 typedef struct rlf_lines {
     rlf_stream *stream;
     rlf_buf buf;
-    size_t at;     /* where the next line begins in buf */
+    size_t at;     /* the offset in buf at which the next line begins */
     uint64_t base; /* bytes of the stream before buf */
-    uint64_t start; /* and before the line last returned */
+    uint64_t start; /* bytes of the stream before the line last returned */
     uint32_t line; /* 1-based number of the line last returned */
     bool ended;    /* the stream has nothing more */
     bool cr;       /* the line last returned ended with CR LF */

@@ -14,7 +14,7 @@
 typedef struct rlf_thrift {
     const uint8_t *p, *end;
     bool bad; /* no thrift, or it nests deeper than 64 */
-    bool cut; /* it would go on behind the end */
+    bool cut; /* the bytes end within a value */
 } rlf_thrift;
 
 /* The next field of a struct: its number, from that of the field before it (0

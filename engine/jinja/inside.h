@@ -62,16 +62,17 @@ typedef struct jinja_cycler jinja_cycler;
 
 struct jinja_value {
     uint8_t kind;
-    uint8_t view;  /* of JINJA_VIEW */
-    bool markup;   /* of JINJA_TEXT: of the filter `safe` */
-    bool grouping; /* of JINJA_TUPLE: an element of groupby, with names */
+    uint8_t view;  /* the kind of a JINJA_VIEW */
+    bool markup;   /* a JINJA_TEXT was marked by the filter `safe` */
+    bool grouping; /* a JINJA_TUPLE is an element of groupby, whose members have
+                      names */
     union {
         bool b;
         int64_t i;
         double f;
         jinja_text *text;
-        jinja_list *list; /* and tuple */
-        jinja_dict *dict; /* and namespace, view */
+        jinja_list *list; /* the items of a list or tuple */
+        jinja_dict *dict; /* the entries of a dict, namespace or view */
         jinja_undefined *undefined;
         jinja_range *range;
         jinja_iter *iter;
@@ -79,7 +80,7 @@ struct jinja_value {
         jinja_method *method;
         const jinja_builtin *function;
         jinja_loop *loop;
-        jinja_cycler *cycler; /* and joiner */
+        jinja_cycler *cycler; /* the state of a cycler or joiner */
     };
 };
 
@@ -90,7 +91,7 @@ struct jinja_list {
 typedef struct jinja_pair {
     jinja_value key, value;
 } jinja_pair;
-/* In the order of insertion. */
+/* Entries in the order of insertion. */
 struct jinja_dict {
     jinja_pair *data;
     size_t count, room;
@@ -98,16 +99,17 @@ struct jinja_dict {
 /* Why a value is not defined, for the error of who needs it. */
 struct jinja_undefined {
     const char *hint; /* the whole message, or NULL */
-    const char *of;   /* what lacks it: "dict object"; NULL: a name */
+    const char *of; /* the thing that lacks the member: "dict object"; NULL: it
+                       is a name */
     jinja_value name;
-    bool unsafe; /* it is there, but a template must not use it */
+    bool unsafe; /* the member is there, but a template must not use it */
 };
 struct jinja_range {
     int64_t first, last, step;
 };
 struct jinja_cycler {
-    jinja_value items; /* of a joiner: its separator */
-    size_t at;         /* of a joiner: how often it was called */
+    jinja_value items; /* the items of a cycler; of a joiner its separator */
+    size_t at; /* times that a joiner was called; the place of a cycler */
 };
 
 #define JINJA_TEXT_KINDS (1u << JINJA_TEXT)
@@ -129,8 +131,9 @@ struct jinja_builtin {
     const char *name;
     const char *parameters; /* "a b? c?": ? need not be given; NULL: any */
     jinja_native call;
-    uint32_t kinds; /* of a method: bits of its receivers' kinds */
-    bool changes;   /* it would change its receiver: not for templates */
+    uint32_t kinds; /* kinds of a method's receivers, as bits */
+    bool changes;   /* the method would change its receiver, and is not for
+                       templates */
 };
 struct jinja_method {
     const jinja_builtin *builtin;
@@ -141,17 +144,17 @@ struct jinja_method {
 struct jinja_iter {
     bool (*next)(jinja_run *r, jinja_iter *it,
                  jinja_value *out); /* false: the end */
-    const char *name;               /* of a generator, as it is printed */
+    const char *name; /* the name of a generator, as it is printed */
     jinja_value source;
     size_t at;
     int64_t number;
-    jinja_iter *from; /* where its elements come from */
+    jinja_iter *from; /* the iterator that its elements come from */
     const jinja_args *args;
     const jinja_builtin *builtin;
     jinja_value attribute, fallback;
     jinja_dict *seen;
     bool negate, begun;
-    /* of a loop's condition */
+    /* The condition of a loop, and the frame in which it is evaluated. */
     const jinja_node *node;
     struct jinja_frame *frame;
 };
@@ -229,7 +232,7 @@ typedef struct jinja_ref {
 typedef enum jinja_load {
     JINJA_LOAD_PARAMETER,
     JINJA_LOAD_RESOLVE, /* look the name up outside of the template */
-    JINJA_LOAD_ALIAS,   /* of an outer one */
+    JINJA_LOAD_ALIAS,   /* it is an alias of an outer variable */
     JINJA_LOAD_UNDEFINED
 } jinja_load;
 typedef struct jinja_entry {
@@ -258,17 +261,20 @@ typedef struct jinja_function {
 
 struct jinja_node {
     jinja_op op;
-    jinja_relation relation;  /* of an operand */
+    jinja_relation relation;  /* the relation of an operand */
     uint32_t at;              /* byte of the source */
-    bool negated;             /* of a test */
-    bool recursive, extended; /* of a loop; it has a variable `loop` */
-    bool takes_caller, takes_kwargs, takes_varargs; /* of a macro */
+    bool negated;             /* a test is negated */
+    /* A loop is recursive; a loop has a variable `loop`. */
+    bool recursive, extended;
+    /* A macro takes a caller, further keywords, further arguments. */
+    bool takes_caller, takes_kwargs, takes_varargs;
     const jinja_text *name, *attribute;
     jinja_value value;
     jinja_node *a, *b, *c;
     jinja_nodes list, more, body;
     jinja_node *dyn_args, *dyn_kwargs;
-    const jinja_builtin *builtin; /* of a filter or test; NULL: unknown */
+    /* The function of a filter or test; NULL: it is unknown. */
+    const jinja_builtin *builtin;
     /* scopes: of the body, of `else` or of a condition */
     jinja_ref ref, loop_ref, caller_ref, kwargs_ref, varargs_ref;
     jinja_entries enter, enter_else, enter_test;
@@ -302,7 +308,7 @@ typedef struct jinja_token {
 
 struct rlf_jinja {
     const char *file, *part; /* part NULL: the source is all of it */
-    rlf_str source; /* with line feeds, without the last one */
+    rlf_str source; /* the template with line feeds, without the last one */
     jinja_nodes body;
     jinja_entries enter;
     jinja_function *function;
@@ -335,15 +341,14 @@ struct jinja_run {
     jmp_buf stop;
     rlf_status status;
     uint32_t at;  /* byte of the source that is worked on */
-    size_t depth; /* of what is in each other */
+    size_t depth; /* the depth of constructs within each other */
     bool raised;
     /* rendering */
     int64_t steps;
     size_t memory, memory_at_first;
     rlf_jinja_date now;
     jinja_dict *variables;
-    jinja_buf *out,
-        *root; /* where output goes, and where the template's does */
+    jinja_buf *out, *root; /* the output at hand, and the template's */
     size_t root_counted, root_chars;
     struct {
         rlf_jinja_span *data;
@@ -488,7 +493,7 @@ jinja_value jinja_repeated(jinja_run *r, jinja_value text, int64_t times);
 void jinja_print(jinja_run *r, jinja_buf *out, jinja_value v); /* str(v) */
 void jinja_repr(jinja_run *r, jinja_buf *out, jinja_value v);
 jinja_value jinja_str(jinja_run *r, jinja_value v);
-/* As str, but what is marked as safe stays so. */
+/* Converts as str does, but what is marked as safe stays so. */
 jinja_value jinja_soft(jinja_run *r, jinja_value v);
 enum { JINJA_FLOAT_TEXT = 40 };
 const char *jinja_float_text(double f, char out[JINJA_FLOAT_TEXT]);
@@ -600,18 +605,18 @@ size_t jinja_loop_length(jinja_run *r, jinja_loop *loop);
 /* A macro, or the body of a call block. */
 struct jinja_macro {
     const jinja_node *node;
-    jinja_frame *frame; /* that it was made in */
+    jinja_frame *frame; /* the frame in which it was made */
 };
 struct jinja_loop {
     jinja_iter *iter;
     jinja_value source;
-    int64_t index; /* from 0 */
+    int64_t index; /* the index, from 0 */
     size_t depth;
     bool has_length, has_after;
     size_t length;
     jinja_value before, current, after, changed;
     const jinja_node *node;
-    jinja_frame *frame; /* of a recursive one: where it stands */
+    jinja_frame *frame; /* the frame in which a recursive loop stands */
 };
 
 bool jinja_text_is(const jinja_text *t, const char *p);

@@ -94,7 +94,7 @@ push_data(lexer *l, size_t first, size_t last, char sign, bool variable)
         push(l, JINJA_T_DATA, first, l->p + first, last - first);
 }
 
-/* After the end of a tag at `at`, of n bytes with its sign. */
+/* Goes behind the end of a tag at `at`, of n bytes with its sign. */
 static void
 end_tag(lexer *l, size_t at, size_t n, bool block)
 {
@@ -333,7 +333,7 @@ hexadecimal(jinja_run *r, const char **p, const char *end, int n)
     return code;
 }
 
-/* Of `text`, which is [p, p+n) of a token with quotes. */
+/* The text that [p, p+n) of a token with quotes stands for. */
 static jinja_text *
 unescape(jinja_run *r, const char *p, size_t n)
 {

@@ -23,7 +23,7 @@ typedef struct rlf_device_kind {
     double bf16, f32; /* floating-point operations a second; bf16 0: it cannot
                          compute in that */
     double memory;    /* bytes */
-    double bandwidth; /* of that memory */
+    double bandwidth; /* bytes a second that its memory gives */
     double launch;    /* seconds to start an operation */
     const char *profile; /* file of what was measured on it, as it is to be
                             opened; or NULL */
@@ -36,8 +36,8 @@ typedef struct rlf_machine_kind {
     const char *name;
     const rlf_device_kind *device;
     int count;    /* devices of a machine */
-    double link;  /* of a device to the others of its machine; INFINITY where it
-                     has one */
+    double link;  /* bytes a second from a device to others of its machine;
+                     INFINITY where the machine has one device */
     double start; /* seconds that a message inside a machine takes at least */
     double host;  /* bytes of memory beside the devices */
     double copy;  /* between that and a device */
@@ -48,8 +48,8 @@ typedef struct rlf_machine_kind {
 typedef struct rlf_cluster_part {
     const rlf_machine_kind *machine;
     int count;                     /* machines */
-    double link;                   /* of a machine to the others; INFINITY where
-                                      the cluster is one machine */
+    double link; /* bytes a second from a machine to the others; INFINITY where
+                    the cluster is one machine */
     int first_machine, first_rank; /* filled by rlf_cluster_number */
 } rlf_cluster_part;
 
@@ -59,7 +59,7 @@ typedef struct rlf_cluster {
     int n_parts;
     double start; /* seconds that a message between machines takes at
                      least */
-    bool guessed; /* its rates are rough defaults: nobody measured them */
+    bool guessed; /* its rates are rough defaults, which nobody measured */
     bool this_machine; /* it is the machine that this process runs on */
     int machines, ranks; /* filled by rlf_cluster_number */
 } rlf_cluster;
@@ -141,7 +141,7 @@ rlf_status rlf_cluster_meshes(const rlf_cluster *cluster, int ranks, int most,
 
 /* ---- printing ---- */
 
-/* Its machines and what they have in all, in lines of comments. */
+/* Writes its machines and what they have in all, in lines of comments. */
 void rlf_cluster_describe(const rlf_cluster *cluster, rlf_buf *out);
 /* The cluster as a file that gives it again, after such lines. */
 void rlf_cluster_print(const rlf_cluster *cluster, rlf_buf *out);

@@ -10,7 +10,8 @@
 #include "engine/layout/layout.h"
 
 #define RLF_MOST_LANES 128
-/* On the CPU where nothing else is said: 1 to 4 ranks have the same bits. */
+/* The lanes on the CPU where nothing else is said: 1 to 4 ranks have the same
+ * bits. */
 #define RLF_CPU_LANES 4
 
 /* Give each of n samples (length >= 0, in tokens) a lane: the longest first,

@@ -281,7 +281,7 @@ rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n)
     return at.dp < 0 ? (rlf_range){0, 0} : rlf_range_part(n, layout->dp, at.dp);
 }
 
-/* Of the layers. */
+/* The number of parts of the layers. */
 static int
 part_count(const rlf_layout *layout)
 {

@@ -101,8 +101,8 @@ bool rlf_layout_shares_ranks(const rlf_layout *a, const rlf_layout *b);
 /* Do both cut a model's weights into the same parts? */
 bool rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b);
 
-/* Of a pipeline of so many stages, a V or not: the part of the layers that a
- * stage's chunk is, and the stage that has a part. */
+/* Finds, in a pipeline of so many stages, a V or not, the part of the layers
+ * that a stage's chunk is, and the stage that has a part. */
 static inline int
 rlf_stage_part(int stages, bool vee, int stage, int chunk)
 {

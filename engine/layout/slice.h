@@ -30,16 +30,16 @@ typedef struct rlf_shape {
     const char *name;
     int layer; /* 0.., or one of the above */
     rlf_split split;
-    int64_t rows, cols; /* of the whole; a vector has cols 1 */
+    int64_t rows, cols; /* the shape of the whole tensor; a vector has cols 1 */
     int64_t unit;       /* rows (or columns) that stay together; >= 1 */
     bool still;         /* nothing changes it: it is sent to nobody */
-    bool floats;        /* it is sent in f32, whatever the others are */
+    bool floats; /* it is sent in f32, whatever the type of the others is */
 } rlf_shape;
 
 typedef struct rlf_shapes {
     const rlf_shape *list;
     int count;
-    int layers; /* of the model */
+    int layers; /* layers of the model */
 } rlf_shapes;
 
 /* If tensors go by layer: the layer; then those of no layer, and an
@@ -77,10 +77,10 @@ typedef struct rlf_strided {
 typedef struct rlf_send {
     int from, to; /* ranks; equal: a copy */
     int tensor;   /* index in the shapes */
-    rlf_box box;  /* of the whole tensor */
-    rlf_strided
-        source; /* in from's slice: old layout's, or new if after >= 0 */
-    rlf_strided target; /* in to's slice of the new layout */
+    rlf_box box;  /* the box of the whole tensor */
+    rlf_strided source; /* the rows in from's slice: of the old layout, or of
+                           the new one if after >= 0 */
+    rlf_strided target; /* the rows in to's slice of the new layout */
     int after; /* index of the send that brings it to `from`; -1: it is there */
     int round; /* > that of `after`; sends of a round may go together */
 } rlf_send;

@@ -50,12 +50,14 @@ typedef struct rlf_lua_give {
 typedef struct rlf_lua_spec {
     const char *path;   /* the file; also its name in messages */
     const char *source; /* or the text itself (path is then only its name), */
-    unsigned line;      /* which begins on this line (0 and 1: the first) */
-    const char *const *dirs; /* of the library, where `require` looks after the
-                                own folder: messages call its files std/... */
+    unsigned line; /* the line on which the text begins (0 and 1: the first) */
+    /* Directories of the library, in which `require` looks after the own
+     * folder; messages call its files std/... */
+    const char *const *dirs;
     size_t n_dirs;
     rlf_lua_per per;
-    const rlf_lua_give *gives; /* none: one unnamed number (text for a turn) */
+    const rlf_lua_give *gives; /* the results by name; none: one number without
+                                  a name (for a turn a text) */
     size_t n_gives;
     uint64_t instructions; /* 0: 10 million a call */
     uint64_t memory;       /* bytes alive in one state; 0: 64 MB */
@@ -163,9 +165,10 @@ void rlf_lua_host_free(rlf_lua_host *host); /* NULL is fine */
 
 /* A text that the host loaded; names live as long as the host. */
 typedef struct rlf_lua_source {
-    const char *module; /* as `require` was given it; "": the file itself */
-    const char *path;   /* where it was found */
-    rlf_digest digest;  /* of the bytes there */
+    /* The module as `require` was given it; "": the file itself. */
+    const char *module;
+    const char *path;  /* the path at which it was found */
+    rlf_digest digest; /* the digest of the bytes there */
 } rlf_lua_source;
 /* The file, then every module that it or they required, as they were loaded. */
 const rlf_lua_source *rlf_lua_host_sources(const rlf_lua_host *host, size_t *n);

@@ -30,7 +30,8 @@ typedef enum rlf_lua_spent {
 
 struct rlf_lua_program {
     const char *path;
-    const char *name; /* its last part: what Lua code may see of it */
+    const char *name; /* the last part of the path, which is all that Lua code
+                         may see */
     rlf_str source;
     unsigned line;
     const char *const *dirs; /* the own folder first */
@@ -115,7 +116,8 @@ typedef struct rlf_lua_stock {
 typedef struct rlf_lua_asked {
     const void *p;
     size_t old, n;
-    bool limit; /* by the limit, not only to collect */
+    bool limit; /* the memory limit refused it; else it was refused so that Lua
+                   collects */
 } rlf_lua_asked;
 
 /* The call that is running: C values that Lua sees lazily. */
@@ -149,25 +151,26 @@ struct rlf_lua_host {
     int64_t left, look; /* the clock is read when left falls below look */
     rlf_lua_spent spent;
     uint64_t deadline; /* 0: not set yet in this call */
-    uint64_t asked_at; /* when `stops` was asked last; 0: never */
+    /* The clock, ns, when `stops` was last asked; 0: never. */
+    uint64_t asked_at;
     uint64_t unsaid;   /* nanoseconds of calls that ended since */
-    rlf_status end;    /* what it said */
+    rlf_status end;    /* the answer of `stops` */
     bool starved;      /* the last refusal was the machine's, not the limit's */
     char where[256];   /* "file:line: " of what ran out */
     rlf_lua_asked asked;
     bool refuse_next; /* ask as often as you like */
-    bool met_limit;   /* in this call the memory limit refused something */
+    bool met_limit;   /* the memory limit refused something in this call */
     bool grown;       /* the stack may have */
     size_t made;      /* bytes of objects since the last collection */
     size_t longest, longest_kept; /* text of this call, of the file */
     int interval;                 /* instructions between two looks */
-    int doublings;                /* of the stack, with nothing in between */
+    int doublings; /* doublings of the stack with nothing in between */
     size_t stack;                 /* bytes of the last one made */
-    size_t most_stack;            /* of the largest of this call */
+    size_t most_stack;            /* bytes of the largest stack of this call */
     size_t nodes; /* bytes of the hash that a table was just given */
     size_t loaded_live;           /* `live` right after loading */
     bool loaded;                  /* the file was run and frozen */
-    bool used;                    /* and calls were made before this one */
+    bool used;                    /* calls were made before this one */
     bool metas;                   /* this call used setmetatable */
     struct {
         rlf_lua_source *data;
@@ -184,9 +187,9 @@ struct rlf_lua_host {
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
     void *regex;      /* PCRE2's memory, taken from ours: regex.c */
-    void *regex_room; /* where its next block goes, or NULL */
+    void *regex_room; /* the place of its next block, or NULL */
     lua_State *vault; /* pairs (function, value) of file-level variables */
-    int *cells;       /* which upvalue of the function, one per pair */
+    int *cells;       /* upvalues of the function, one per pair */
     int n_cells;
     rlf_lua_call_state call;
     rlf_lua_file *files;
@@ -245,8 +248,8 @@ void *rlf_lua_room(lua_State *L, rlf_arena *arena, size_t n);
 rlf_str rlf_lua_keep(lua_State *L, rlf_arena *arena, const char *p, size_t n);
 /* Raise because something ran out; `level` is the one whose line it was. */
 _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
-/* To be called where an error was caught, with its value on top: passes it on
- * if it is one that nobody may catch. */
+/* Called where an error was caught, with its value on top: passes it on if it
+ * is one that nobody may catch. */
 void rlf_lua_caught(lua_State *L, int status);
 /* A call ended: note what it took, if it took long enough for a look at the
  * clock. */

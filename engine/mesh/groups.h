@@ -15,7 +15,7 @@ typedef struct rlf_mesh_groups {
     rlf_status (*make)(void *ctx, const int *ranks, int n, rlf_err *err,
                        struct rlf_group **out);
     void *ctx;
-    RLF_VEC(struct rlf_group *) list; /* to be freed */
+    RLF_VEC(struct rlf_group *) list; /* groups that have to be freed */
 } rlf_mesh_groups;
 
 /* Every group and the list. */

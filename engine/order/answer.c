@@ -211,7 +211,7 @@ rlf_answer_done(const rlf_answers *a, const rlf_rank_command *command,
 
 /* ---- bytes ---- */
 
-/* Of the tokens of one row. */
+/* The number of tokens of one row. */
 static double
 row_tokens(const rlf_answers *a, int domain)
 {

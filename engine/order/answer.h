@@ -36,7 +36,8 @@ bool rlf_answer_late(const rlf_graph *graph, const rlf_node *node, int *branch);
  * first side. */
 bool rlf_answer_taken(const rlf_graph *graph, const rlf_node *node);
 
-/* So many rows, where a size says how many; else 16 of each rank. */
+/* Returns as many rows as the size says; where it says nothing, 16 of each
+ * rank. */
 uint32_t rlf_answer_count(const rlf_answers *a, double size);
 /* The report of rank 0 on the OPEN of an instance of `node`: its rows, and of
  * which prompt each is. Where nothing says how many rows there are, 16 of each

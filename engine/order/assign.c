@@ -161,7 +161,8 @@ list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         share_prompts(t, out);
 }
 
-/* Those of calls whose rows were assigned, and that are not posted. */
+/* Adds the tokens of calls whose rows were assigned, and that are not posted.
+ */
 static void
 add_prepared(rlf_control *c, uint64_t *tokens)
 {

@@ -90,7 +90,7 @@ rlf_control_takes_time(const rlf_node *node)
     return work == RLF_WORK_READ || work == RLF_WORK_TRAIN;
 }
 
-/* Of a call on all rows, so many of an instance's. */
+/* The part that so many rows of an instance are of a call on all of them. */
 static double
 part_of(rlf_control *c, int instance, uint32_t rows)
 {
@@ -110,7 +110,7 @@ be_free(rlf_control *c, int rank, double at)
     c->until[rank] = at > c->until[rank] ? at : c->until[rank];
 }
 
-/* Those who compute the same go on together. */
+/* Has those who compute the same go on together. */
 static void
 meet_shares(rlf_control *c, const active *a, double takes)
 {
@@ -233,7 +233,7 @@ is_there(rlf_control *c, const track *t, int instance, const rlf_layout *l,
     return all >= n * (uint64_t)(l->tp * l->pp);
 }
 
-/* Those who may have to send what the instance reads. */
+/* Adds the ranks that may have to send what the instance reads. */
 static void
 add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
 {
@@ -291,7 +291,7 @@ keeps_waiting(rlf_control *c, const ready *r)
 
 /* ---- taking turns ---- */
 
-/* Its rows are good until the next decision is asked for. */
+/* Copies a decision, whose rows are good until the next one is asked for. */
 static rlf_decision
 copy_of(rlf_control *c, const rlf_decision *decision)
 {

@@ -203,7 +203,8 @@ rlf_control_instance(const rlf_control *c, int instance)
     return rlf_order_instance(c->order, instance);
 }
 
-/* With those of a LOOP instance that its region gave before. */
+/* The number of inputs, with those of a LOOP instance that its region gave
+ * before. */
 static int
 n_inputs(const rlf_control *c, const rlf_instance *in)
 {

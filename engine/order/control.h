@@ -40,14 +40,15 @@ typedef struct rlf_control rlf_control;
  * found here. */
 rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
 void rlf_control_free(rlf_control *control); /* NULL is fine */
-/* As rlf_order_begin. */
+/* Begins a step, as rlf_order_begin does. */
 int rlf_control_begin(rlf_control *control);
 /* Called when a step has ended: it goes on until all that is made ahead in it
  * is there. */
 void rlf_control_settle(rlf_control *control);
 /* Then: post what rank 0 lacks of that. */
 void rlf_control_gather(rlf_control *control);
-/* As rlf_order_restore: every rank has all of what was made ahead. */
+/* Restores as rlf_order_restore does: every rank has all of what was made
+ * ahead. */
 void rlf_control_restore(rlf_control *control, uint64_t step);
 /* The next command; NULL: there is none before the next event, or after END. */
 const rlf_rank_command *rlf_control_next(rlf_control *control);
@@ -58,11 +59,11 @@ const rlf_plan *rlf_control_plan(const rlf_control *control);
 /* The order that it follows, for instances and what is shown after the step. */
 const rlf_order *rlf_control_order(const rlf_control *control);
 
-/* After NULL: no event is awaited, and the step has not ended. It never will:
- * the controller has lost something. */
+/* Says, after NULL, that no event is awaited though the step has not ended. It
+ * never will: the controller has lost something. */
 bool rlf_control_stands(const rlf_control *control);
-/* For messages about a run that stands still: what is being waited for, a
- * command and the first rank that has not reported it. False: nothing. */
+/* Finds for messages about a run that stands still what is being waited for: a
+ * command and the first rank that has not reported it. False: nothing is. */
 bool rlf_control_waits(rlf_control *control, uint64_t *n, int *instance,
                        int *rank);
 

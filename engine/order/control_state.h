@@ -31,7 +31,7 @@ typedef struct replica {
 /* The state of an instance. */
 typedef struct track {
     bool announced;  /* posted to every rank */
-    bool opened;     /* its rows are known */
+    bool opened;     /* its rows are known: n_rows, owner */
     bool everywhere; /* every rank has all of it, or will by its own order */
     uint32_t n_rows;
     const uint32_t *owner;
@@ -45,16 +45,18 @@ typedef struct track {
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell, */
-    int opener;     /* and the rank that answers it */
-    /* Of a generation at work: */
+    int opener;     /* the rank that answers that OPEN */
+    /* What is known of a generation at work: */
     int *maker;         /* per row: the replica that makes it; -1: complete */
     int *going;         /* per row: where it goes on, while that is posted */
     uint32_t *left;     /* per replica: rows that it has still to make */
     bool *began;        /* per replica: it had rows to make at first */
-    uint32_t threshold; /* with fewer left they are gathered, */
-    uint32_t seats;     /* at most so many on a replica; 0: found then */
+    /* Rows left of a replica below which they are gathered. */
+    uint32_t threshold;
+    uint32_t seats; /* rows that a replica has at most then; 0: found when it is
+                       done */
     double prompt;      /* tokens, on average */
-    uint32_t longest;   /* of the responses that are complete */
+    uint32_t longest;   /* tokens of the longest response that is complete */
     int stems_of; /* 1 + the generation that `stems` was found for; 0: none */
     bool stems;   /* the instance reads what that generation makes, or what is
                      made of it */
@@ -78,13 +80,14 @@ typedef struct active {
 /* A decision of the order that waits for its turn to be posted. */
 typedef struct ready {
     rlf_decision decision;
-    bool works;          /* it is a call of a model or a hook */
+    bool works;          /* it is a call of a model, or a hook */
     word *own, *senders; /* ranks that take part; that may have to send */
-    bool prepared; /* what it reads was posted; of rows that are assigned: */
+    bool prepared; /* what it reads was posted, and of rows that are assigned
+                      what follows is known: */
     const uint32_t *rows;
     uint32_t n_rows;
     const int *to; /* per row: its replica */
-    /* Of a piece, when `changes` of the control was that: */
+    /* What was found of a piece when `changes` of the control was `looked`: */
     uint64_t looked;
     uint32_t *going; /* rows of the decision that can go; there is room for so
                         many: */
@@ -107,10 +110,11 @@ typedef struct pin {
 
 struct rlf_control {
     const rlf_plan *plan;
-    uint32_t shown; /* of the policy */
+    uint32_t shown; /* the policy's number of rows that are shown */
     rlf_order *order;
-    rlf_arena *scratch; /* of defer.c */
-    rlf_arena *arena;   /* of what is posted in the present step: */
+    /* The arena of defer.c, whose lists end with each look. */
+    rlf_arena *scratch;
+    rlf_arena *arena;   /* the arena of what is posted in the present step */
     rlf_arena **posted; /* step s has number s % n_steps, since what is made
                            ahead may be at work for so long */
     rlf_arena **step_arenas; /* by s % n_steps: what is known of the instances
@@ -140,13 +144,15 @@ struct rlf_control {
                               one rank */
     const bool *last;      /* per node: only reports need it, or it is one */
     double *until, now;    /* per rank: when it is free (choose.c) */
-    RLF_VEC(ready) ready;  /* in the order in which they became so */
-    RLF_VEC(ready) latest; /* those that come last */
+    /* What is ready, in the order in which it became so. */
+    RLF_VEC(ready) ready;
+    RLF_VEC(ready) latest; /* what is ready and comes last */
     RLF_VEC(rlf_decision)
     deferred; /* until ranks that sample ahead need not stand still for them
                  (snapshots.c) */
     uint64_t n;
-    uint64_t changes;   /* of who samples, is at work, or has rows */
+    uint64_t changes;   /* the number of changes of who samples, is at work, or
+                           has rows */
     uint64_t **version; /* per resource and copy; NULL: no copies */
     const bool *separate; /* per resource; NULL: none. See rlf_policy */
     pin *pins;

@@ -54,7 +54,8 @@ typedef struct rlf_decision {
     int instance;
     uint32_t turn;        /* LOOP */
     const uint32_t *rows; /* RUN: a piece, ascending; NULL: all */
-    uint32_t n_rows;      /* of `rows`; good until the next call */
+    /* The length of `rows`, which are good until the next call. */
+    uint32_t n_rows;
 } rlf_decision;
 
 /* An instance and one of its outputs. */
@@ -74,19 +75,20 @@ typedef struct rlf_instance {
      * collect has as further inputs what its region gave in the round before;
      * instance -1 before the first. */
     rlf_origin *input;
-    bool loop; /* of one iteration, not the for or collect itself */
+    bool loop; /* it is one iteration, not the for or collect itself */
 } rlf_instance;
 
-/* Of many ranks: those that have done their share go on with a part of a
- * generation's samples when it is complete, while others make the rest. */
+/* The pieces of a generation's samples in runs of many ranks: those that have
+ * done their share go on with a piece when it is complete, while others make
+ * the rest. */
 enum { RLF_PIECES = 8 };
 
 typedef struct rlf_policy {
     uint32_t piece; /* rows that make a generation in flight yield; 0: it
                        never does, pieces run when it is over */
-    uint32_t parts; /* and at least one of so many parts of all its rows */
-    uint32_t shown; /* of many ranks: so many rows of what the flow generated
-                       and named must be on rank 0 when a step ends */
+    uint32_t parts; /* pieces have at least this part of all rows */
+    uint32_t shown; /* in runs of many ranks: rows of what the flow generated
+                       and named that must be on rank 0 when a step ends */
     /* Of what is made ahead. Per resource: it reads this model only from copies
      * that it has when a step begins and that no update changes; per node that
      * is not: it reads such a copy, or what shares its memory. NULL: none. */
@@ -94,7 +96,7 @@ typedef struct rlf_policy {
 } rlf_policy;
 
 rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);
-/* Of n rows that are being generated: so many that are complete are worth a
+/* Returns how many complete rows, of n that are being generated, are worth a
  * piece of what follows them; 0: it waits for all. */
 uint32_t rlf_order_piece(const rlf_order *order, uint32_t n);
 void rlf_order_free(rlf_order *order);
@@ -107,9 +109,9 @@ int rlf_order_begin(rlf_order *order);
 void rlf_order_settle(rlf_order *order);
 /* True: what is made ahead for all steps before `step` is there. */
 bool rlf_order_made_before(const rlf_order *order, uint64_t step);
-/* Before the first begin: `step` was the last one, and what is made ahead for
- * the k after it is there. The instances of each: rlf_order_restored's nodes,
- * in order. */
+/* Called before the first begin: `step` was the last one, and what is made
+ * ahead for the k after it is there. The instances of each:
+ * rlf_order_restored's nodes, in order. */
 void rlf_order_restore(rlf_order *order, uint64_t step);
 /* The i-th node of the flow itself that works ahead, or NULL. */
 const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
@@ -142,7 +144,7 @@ int rlf_order_behind(const rlf_order *order, int id);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
-/* For tests: how many instances the step has had until now. */
+/* Returns how many instances the step has had until now; for tests. */
 int rlf_order_count(const rlf_order *order);
 /* The step was left by a break outside of all loops: the run ends after it. */
 bool rlf_order_left(const rlf_order *order);

@@ -44,9 +44,9 @@ typedef enum rlf_event_kind {
 /* The ranks that take part in a command. */
 typedef enum rlf_participants {
     RLF_PARTICIPANTS_ALL,    /* every rank */
-    RLF_PARTICIPANTS_SHARE,  /* who has a share */
-    RLF_PARTICIPANTS_MOVES,  /* who sends or receives */
-    RLF_PARTICIPANTS_COPIES, /* who has weights of either copy */
+    RLF_PARTICIPANTS_SHARE,  /* the ranks that have a share */
+    RLF_PARTICIPANTS_MOVES,  /* the ranks that send or receive */
+    RLF_PARTICIPANTS_COPIES, /* the ranks that have weights of either copy */
 } rlf_participants;
 extern const rlf_participants rlf_do_participants[RLF_DO_KINDS];
 

@@ -23,10 +23,10 @@ typedef struct instance {
     int step;   /* the index of its step_state */
     int *after; /* instances that must be done first (resources) */
     int n_after;
-    bool last;    /* and all that is made ahead, */
+    bool last;    /* it also waits for all that is made ahead */
     bool next;    /* or all of that for earlier steps */
     bool started; /* a RUN of it was given out */
-    bool all;     /* and nothing is left to give out */
+    bool all;     /* nothing of it is left to give out */
     bool opened, done;
     uint32_t n_rows;       /* rows of its own space, once opened */
     const uint32_t *owner; /* row -> prompt, or NULL */
@@ -46,7 +46,7 @@ typedef struct frame {
     int next;             /* index of the next node in the region */
     int for_instance;     /* the for or collect that this is an iteration of, or
                              -1 */
-    int keep;             /* of a round of a collect: its keep, once issued */
+    int keep; /* the keep of a collect's round, once that is issued; else -1 */
     uint32_t turn, turns; /* this iteration, of how many */
     uint64_t iteration;   /* hash of the loop counters */
 } frame;
@@ -54,7 +54,7 @@ typedef struct frame {
 /* The last users of a resource, for hazards. */
 typedef struct usage {
     int writer;           /* instance, or -1 */
-    RLF_VEC(int) readers; /* since that write */
+    RLF_VEC(int) readers; /* readers since that write */
 } usage;
 
 /* A step of the run that is under way: its instances, and where the walk
@@ -63,14 +63,14 @@ typedef struct usage {
 typedef struct step_state {
     int index;
     uint64_t step;
-    rlf_arena *arena; /* of the step */
+    rlf_arena *arena; /* the arena of what lasts for the step */
     RLF_VEC(instance *) instances;
     RLF_VEC(frame) frames;     /* innermost last */
     rlf_origin *latest;        /* per value */
     size_t first_open;         /* instances before it are done */
     int control;    /* the control instance that issuing waits for, or -1 */
-    bool ahead;     /* it is the part made ahead that is issued, */
-    size_t n_ahead; /* and so many instances are of that */
+    bool ahead;     /* the part that is made ahead is being issued */
+    size_t n_ahead; /* instances of the part that is made ahead */
 } step_state;
 
 struct rlf_order {
@@ -79,7 +79,7 @@ struct rlf_order {
     step_state *steps; /* step s has steps[s % n_steps] */
     int n_steps;
     uint64_t step;  /* the present one, from 1 on; 0: none has begun */
-    uint64_t made;  /* what is made ahead was begun up to this step */
+    uint64_t made;  /* the step up to which what is made ahead was begun */
     usage *used;    /* per resource */
     bool *held;     /* per resource: who is not ahead changes it only after all
                        that is made ahead is issued */

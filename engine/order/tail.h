@@ -16,15 +16,16 @@
 enum { RLF_TAIL_LENGTHS = 192 }; /* classes, eight an octave */
 
 typedef struct rlf_tail {
-    rlf_turns turns, decodes;        /* as in reports */
+    rlf_turns turns, decodes; /* turns and decoding turns, as in reports */
     double length[RLF_TAIL_LENGTHS]; /* responses in each class */
-    double samples, follows; /* that were made; seconds of ranks for what is
-                                made of them sample by sample */
-    double within, beside;   /* these seconds, times the ranks that there are
-                                for it, of replicas that sample and of others */
+    double samples, follows; /* samples that were made; seconds of ranks for
+                                what is made of them sample by sample */
+    /* Seconds of `follows` times the ranks that there are for it: of replicas
+     * that sample, and of others. */
+    double within, beside;
     int together, met;       /* ranks that work at one sample of that: after the
                                 generation before, and after this one; 0: unseen */
-    uint32_t seats;          /* of a replica; 0: not known */
+    uint32_t seats;          /* samples at once on a replica; 0: not known */
 } rlf_tail;
 
 /* The class of a length, and the least real number whose class it is: class k
@@ -70,12 +71,14 @@ typedef struct rlf_tail_begun {
     int replicas, ranks; /* ranks of a replica */
     uint32_t room;       /* samples that a replica can have at work */
     double prompt;       /* tokens of a prompt, on average; 0: not known */
-    uint32_t piece; /* what follows begins with so many complete samples, and
-                       with all when the last is; 0: with all */
+    /* Complete samples with which what follows begins, and it goes on with all
+     * when the last is; 0: it begins with all. */
+    uint32_t piece;
 } rlf_tail_begun;
 
-/* With fewer than `threshold` samples left they are to be gathered, at most
- * `seats` on a replica; 0: that does not pay, or too little was seen. */
+/* The moment at which samples are to be gathered: fewer than `threshold` are
+ * left, of which a replica gets at most `seats`; 0: that does not pay, or too
+ * little was seen. */
 typedef struct rlf_tail_gather {
     uint32_t threshold, seats;
 } rlf_tail_gather;

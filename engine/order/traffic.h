@@ -20,25 +20,27 @@
 typedef struct rlf_flow {
     int from, to; /* nodes; to -1: the samples that are written by rank 0 */
     rlf_side have, need;
-    int times;        /* in the step */
-    int rounds;       /* of one time, the most */
-    int64_t messages; /* of all times together, as is what follows */
+    int times;        /* the number of times in the step */
+    int rounds;       /* rounds of one time, at most */
+    int64_t messages; /* messages of all times together, as is what follows */
     /* Of the rows' content; INFINITY: nothing bounds it. */
     double bytes;
-    double sent, received; /* by the rank with the most */
+    /* Bytes that the rank with the most sends, and receives. */
+    double sent, received;
 } rlf_flow;
 
 /* The newest weights of a model go from its first copy to another. */
 typedef struct rlf_weight_flow {
     int model, copy;
-    int times; /* in the step */
+    int times; /* the number of times in the step */
 } rlf_weight_flow;
 
 /* The traffic of one step. */
 typedef struct rlf_traffic {
-    rlf_flow *list; /* in the order in which they are first met */
+    rlf_flow *list; /* flows, in the order in which they are first met */
     int count;
-    rlf_weight_flow *weights; /* by model and copy, those that are met */
+    /* Flows of weights by model and copy, of those that are met. */
+    rlf_weight_flow *weights;
     int n_weights;
     double *sent; /* per rank, along all flows; those without a bound apart */
 } rlf_traffic;

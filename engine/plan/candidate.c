@@ -1,7 +1,7 @@
 /* See candidate.h. */
 #include "engine/plan/candidate.h"
 
-/* Checks what the grammar checks of rows that are written. */
+/* Checks what the grammar checks of place rows that are written. */
 static rlf_status
 check_row(const rlf_graph *graph, const rlf_place_row *rows, int index,
           rlf_err *err)

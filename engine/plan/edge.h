@@ -43,7 +43,7 @@ typedef struct rlf_transfer {
 } rlf_transfer;
 
 typedef struct rlf_edge {
-    rlf_transfer *list; /* by (to, first row) */
+    rlf_transfer *list; /* transfers, by (to, first row) */
     int count;
 } rlf_edge;
 

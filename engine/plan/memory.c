@@ -83,7 +83,8 @@ rlf_opened_piece(const rlf_opened *o, const rlf_sizes *sizes, int index,
     return cost_of(o, sizes, &o->plan->graph->nodes.data[index], piece);
 }
 
-/* The row of a model that gives it so many lanes and leaves all else as it is.
+/* The place row of a model that gives it so many lanes and leaves all else as
+ * it is.
  */
 static const char *
 lanes_row(const rlf_plan *plan, int model, int lanes, rlf_arena *arena)
@@ -321,9 +322,9 @@ find_choice(const rlf_memory *memory, uint64_t total, uint64_t limit)
     return k;
 }
 
-/* Partial sums of gradients need not be there with fewer lanes: which rows say
- * so? They change bits, so that nobody but the user takes them. `fits`: with
- * them all fits. */
+/* Partial sums of gradients need not be there with fewer lanes: which place
+ * rows say so? They change bits, so that nobody but the user takes them.
+ * `fits`: with them all fits. */
 static void
 tell_lanes(const rlf_memory *memory, uint64_t total, int k, bool fits,
            rlf_err *err)

@@ -12,7 +12,7 @@
 typedef struct rlf_opened {
     const rlf_plan *plan;
     void *const *resource;
-    int rank; /* whose they are */
+    int rank; /* the rank that has them */
 } rlf_opened;
 
 /* Sizes with nothing left open, in `arena`. */
@@ -21,7 +21,7 @@ rlf_sizes rlf_opened_sizes(const rlf_opened *opened, rlf_arena *arena);
  */
 rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
                          int node);
-/* Of one piece of a node's work there, once. */
+/* Counts one piece of a node's work there, once. */
 rlf_cost rlf_opened_piece(const rlf_opened *opened, const rlf_sizes *sizes,
                           int node, const rlf_piece *piece);
 /* Adds a row for each purpose. */
@@ -31,7 +31,8 @@ void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
 typedef struct rlf_memory_room {
     uint64_t host;
     uint64_t device; /* 0: its device's memory is the host's */
-    /* Of the device: what was free of how much, and the ranks that share it. */
+    /* Bytes of the device that were free, bytes that it has, and the ranks that
+     * share it. */
     uint64_t free, all;
     int ranks;
 } rlf_memory_room;

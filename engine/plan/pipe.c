@@ -73,7 +73,7 @@ op_of(const rlf_pipe *pipe, task t)
     return (rlf_pipe_op){t.model, t.micro, chunk, t.kind};
 }
 
-/* Of an operation whose chunk is there. */
+/* The task of an operation whose chunk is there. */
 static task
 task_of(const walk *w, int place, rlf_pipe_op op)
 {

@@ -58,13 +58,14 @@ typedef struct rlf_pipe_cost {
     double send;    /* between this stage and the next, either way, where they
                      * are at two places */
     double memory;  /* kept from forward to backward, or to weights */
-    double weights; /* of a model that splits: what backward then lacks */
+    double weights; /* seconds of a model that splits backward: what backward
+                       then lacks */
 } rlf_pipe_cost;
 
 typedef struct rlf_pipe_report {
     double makespan;
-    double span;   /* of the place that is at it longest, from its first
-                    * operation's start to its last one's end */
+    double span;   /* seconds of the place that is at it longest, from its first
+                      operation's start to its last one's end */
     double busy;   /* summed over places */
     double bubble; /* 1 - busy / (places makespan) */
     double *peak;  /* memory per place */
@@ -134,8 +135,8 @@ const rlf_pipe_cost *const *rlf_pipe_even(const rlf_pipe *pipe,
 /* Micro-batches that `chunk` of a model at a place holds at most, from forward
  * to the last of their operations there. */
 int rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk);
-/* Of a model that splits: micro-batches that lie between backward and weights
- * there, at most. */
+/* Returns the most micro-batches of a model that splits which lie between
+ * backward and weights there. */
 int rlf_pipe_owed(const rlf_pipe *pipe, int model, int place, int chunk);
 /* The other end of a message: stage -1 if there is none. */
 typedef struct rlf_pipe_peer {
@@ -148,16 +149,17 @@ typedef struct rlf_pipe_peer {
  * lists' orders are, it may start to receive `in` when it has done so for the
  * forwards before in its list, and `back` at the forward. */
 typedef struct rlf_pipe_link {
-    rlf_pipe_peer in, back; /* of a forward: its input, its output's gradient */
-    rlf_pipe_peer out;      /* what it makes */
+    rlf_pipe_peer in, back; /* peers of a forward: of its input, and of its
+                               output's gradient */
+    rlf_pipe_peer out;      /* the peer of its result */
 } rlf_pipe_link;
 /* A table that needs more channels is not run. One that needs no more does not
  * either when it serves other numbers of micro-batches: channels are as many as
  * the longest series of messages that are awaited in the opposite of the order
  * in which they are sent, and those of later passes are sent later. */
 enum { RLF_PIPE_CHANNELS = 512 };
-/* Of each operation of a place of a checked table, or one for reading;
- * *channels: how many the table has. */
+/* Lists the links of each operation of a place of a checked table, or of one
+ * for reading; *channels: how many the table has. */
 rlf_pipe_link *rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena,
                               int *channels);
 /* The stage that `chunk` of a model at a place is, or -1. */

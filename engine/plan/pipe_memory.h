@@ -17,7 +17,8 @@ typedef struct rlf_pipe_memory {
 
 typedef struct rlf_pipe_memories rlf_pipe_memories;
 
-/* In `arena`, which frees it and what it remembers. */
+/* Makes a memory of answers in `arena`, which frees it and what it remembers.
+ */
 rlf_pipe_memories *rlf_pipe_memories_new(rlf_arena *arena);
 /* All 0, in `arena`. */
 rlf_pipe_memory rlf_pipe_memory_new(int pp, int chunks, bool split,

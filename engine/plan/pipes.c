@@ -9,7 +9,7 @@
 /* A table's text is shorter than that. */
 #define MOST_BYTES ((size_t)64 << 20)
 
-/* The words of one update's row about its pipeline, for messages. */
+/* The words of one update's place row about its pipeline, for messages. */
 typedef struct said {
     rlf_plan *plan;
     const rlf_node *node;
@@ -35,7 +35,7 @@ is_update(const rlf_node *node)
     return node->class->work == RLF_WORK_TRAIN;
 }
 
-/* The error is at the row. */
+/* The error is at the place row. */
 static rlf_status
 at_row(const said *s, rlf_status status, rlf_err *err)
 {

@@ -56,7 +56,7 @@ rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
                                : NULL;
 }
 
-/* Are its rows still to be found? They keep what the program says. */
+/* Are its place rows still to be found? They keep what the program says. */
 static bool
 is_searched(const rlf_plan *plan)
 {
@@ -65,7 +65,7 @@ is_searched(const rlf_plan *plan)
            !placement->n_rows;
 }
 
-/* The row of a whole model, or NULL. */
+/* The place row of a whole model, or NULL. */
 static const rlf_place_row *
 model_row(const rlf_plan *plan, int model)
 {
@@ -75,9 +75,9 @@ model_row(const rlf_plan *plan, int model)
 }
 
 /* Counts the replicas that train. A run that goes on has the lanes that it
- * began with, of which each replica has one at least; and where no row says how
- * many there are, one that would only make others wait is left out. The first
- * ones train.
+ * began with, of which each replica has one at least; and where no place row
+ * says how many there are, one that would only make others wait is left out.
+ * The first ones train.
  */
 static void
 limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
@@ -100,7 +100,7 @@ limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
     layout->n_ranks = layout->tp * layout->pp * layout->dp;
 }
 
-/* Places all that no row places: data parallel, calls of models where the
+/* Places all that no place row places: data parallel, calls of models where the
  * strategy has them, all else on all ranks. `sums`: of a checkpoint, or NULL.
  */
 static void
@@ -166,7 +166,7 @@ caps_of(const rlf_plan *plan, rlf_arena *arena)
     return caps;
 }
 
-/* The rows of a place block against the run that is asked for. */
+/* The place rows against the run that is asked for. */
 static rlf_status
 check_rows(const rlf_plan *plan, rlf_err *err)
 {
@@ -258,8 +258,8 @@ default_sums(const rlf_plan *plan)
     return base;
 }
 
-/* Shards and lanes of every model: what its row says, else what the checkpoint
- * has, else the default. */
+/* Shards and lanes of every model: what its place row says, else what the
+ * checkpoint has, else the default. */
 static rlf_status
 set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
          rlf_err *err)
@@ -316,7 +316,7 @@ add_pipe(rlf_digest digest, const rlf_pipe *pipe)
 }
 
 /* Of what it says of the calls and of each model, however that came to be said:
- * by rows, by a strategy, or by a default. */
+ * by place rows, by a strategy, or by a default. */
 static rlf_digest
 digest_plan(const rlf_plan *plan)
 {
@@ -461,7 +461,7 @@ printed_before(const rlf_plan *plan, size_t index)
     return false;
 }
 
-/* Is there a call of the model that a row places? */
+/* Is there a call of the model that a place row places? */
 static bool
 is_called(const rlf_plan *plan, int model)
 {
@@ -472,7 +472,7 @@ is_called(const rlf_plan *plan, int model)
     return called;
 }
 
-/* The row that would place a node where it is. */
+/* The place row that would place a node where it is. */
 static rlf_place_row
 row_of(const rlf_plan *plan, size_t index)
 {
@@ -504,7 +504,7 @@ row_of(const rlf_plan *plan, size_t index)
     return row;
 }
 
-/* Shards and lanes that rows of the calls alone would give all models. */
+/* Shards and lanes that place rows of the calls alone would give all models. */
 static rlf_sums
 sums_of_rows(const rlf_plan *plan)
 {
@@ -521,8 +521,8 @@ sums_of_rows(const rlf_plan *plan)
     return sums;
 }
 
-/* The row among these of a whole model; else a new one behind them, on all
- * ranks. */
+/* The place row among these of a whole model; else a new one behind them, on
+ * all ranks. */
 static rlf_place_row *
 whole_row(const rlf_plan *plan, int model, rlf_place_row *rows, int *n,
           rlf_arena *arena)
@@ -540,8 +540,9 @@ whole_row(const rlf_plan *plan, int model, rlf_place_row *rows, int *n,
     return row;
 }
 
-/* Adds the plan's sums to its rows, since a strategy, replicas
- * that do not train, or a checkpoint have given it others than rows would. */
+/* Adds the plan's sums to its place rows, since a strategy, replicas
+ * that do not train, or a checkpoint have given it others than place rows
+ * would. */
 static void
 add_sums(const rlf_plan *plan, bool all, rlf_place_row *rows, int *n,
          rlf_arena *arena)
@@ -671,7 +672,8 @@ put_sums(const rlf_plan *plan, rlf_arena *arena, rlf_buf *out)
         }
 }
 
-/* Of the program, without its folders: they are nobody else's matter. */
+/* The name of the program's file without its folders, which are nobody else's
+ * matter. */
 static const char *
 file_name(const rlf_graph *graph)
 {

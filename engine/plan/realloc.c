@@ -372,7 +372,7 @@ take_from_replica(maker *m, const piece *p, int rank)
     return best >= 0;
 }
 
-/* From somebody on a machine to the receivers there. */
+/* Sends from somebody on a machine to the receivers there. */
 static void
 serve_machine(maker *m, const piece *p, spot root, int machine)
 {
@@ -404,7 +404,7 @@ choose_machine(const maker *m)
     return best;
 }
 
-/* At most n of the heads, taken from the list. */
+/* Takes at most n of the heads from the list. */
 static int
 take_heads(maker *m, int n, int *out)
 {

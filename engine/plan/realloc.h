@@ -29,13 +29,14 @@ typedef struct rlf_wire {
  * arrive does not depend on them. */
 typedef struct rlf_links {
     rlf_wire inside, across; /* between ranks of a machine; of two machines */
-    const int *machine;      /* of every rank, >= 0; NULL: not known */
+    const int *machine; /* the machine of every rank, >= 0; NULL: not known */
 } rlf_links;
 
 typedef struct rlf_realloc_job {
     const rlf_shapes *shapes;
     const rlf_layout *from, *to;
-    const int *machine;      /* of every rank, >= 0; NULL: all on one */
+    /* The machine of every rank, >= 0; NULL: all are on one. */
+    const int *machine;
     int element;             /* bytes */
     int vector;              /* bytes of a vector's; 0: the same */
     rlf_wire inside, across; /* a machine's ranks; two machines */
@@ -73,14 +74,15 @@ rlf_realloc_element(const rlf_realloc_job *job, int tensor)
 /* The load of one rank, in bytes. Peak and redundant bytes are those that
  * the two layouts make inevitable (README). */
 typedef struct rlf_realloc_load {
-    int64_t messages; /* that it waits for: one of each sender in a round */
+    int64_t messages; /* messages that a rank waits for: one of each sender in a
+                         round */
     int64_t sent, received;
     int64_t peak;      /* both slices, what they share once */
-    int64_t redundant; /* of the old slice, outside the new one */
+    int64_t redundant; /* elements of the old slice outside the new one */
 } rlf_realloc_load;
 
-/* Of all ranks. What goes from one rank to another in one round is a message.
- */
+/* Numbers of all ranks together. What goes from one rank to another in one
+ * round is a message. */
 typedef struct rlf_realloc_total {
     int64_t messages, bytes;
     rlf_realloc_load most; /* each by the rank with the most */
@@ -89,7 +91,7 @@ typedef struct rlf_realloc_total {
 /* "direct", or those of a plan: "direct, ring". */
 const char *rlf_topologies_word(unsigned topologies);
 
-/* In `arena`. RLF_USER if a layout does not fit the shapes. */
+/* Makes the edge in `arena`. RLF_USER if a layout does not fit the shapes. */
 rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
                             rlf_err *err, rlf_realloc_plan *out);
 void rlf_realloc_measure(const rlf_realloc_job *job,

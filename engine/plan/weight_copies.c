@@ -93,7 +93,7 @@ rlf_weight_copies_first(const rlf_graph *graph, int model)
     return call;
 }
 
-/* A model that nobody calls: where its row says, else all ranks. */
+/* A model that nobody calls: where its place row says, else all ranks. */
 static rlf_layout
 idle_layout(const rlf_plan *plan, int model, rlf_arena *arena)
 {

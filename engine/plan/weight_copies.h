@@ -29,8 +29,8 @@ void rlf_weight_copies_regroup(const rlf_layout *first, rlf_layout *call);
  * made of whole parts of the update's. Layouts of calls must be set. */
 void rlf_weight_copies_make(rlf_plan *plan, rlf_arena *arena);
 
-/* Those of a cluster: the slowest of its kinds, since which ranks send is not
- * known before. */
+/* Finds the links of a cluster: the slowest of its kinds, since which ranks
+ * send is not known before. */
 rlf_links rlf_links_of(const rlf_cluster *cluster, rlf_arena *arena);
 
 /* The job that takes a model's weights from one copy, as a rule its first, to

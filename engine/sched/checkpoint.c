@@ -285,7 +285,8 @@ number_of(const json_t *inputs, const char *name, const char *model)
     return 0;
 }
 
-/* Of a run that has no checkpoint yet; of a new model what any run takes. */
+/* The sums of a run that has no checkpoint yet; of a new model what any run
+ * takes. */
 static const rlf_sums *
 sums_begun(const rlf_graph *graph, const json_t *begun, rlf_arena *arena)
 {

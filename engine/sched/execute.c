@@ -152,7 +152,7 @@ owners(const rlf_graph *graph, const rlf_space *space)
     return NULL;
 }
 
-/* Of a text that was not made into tokens yet: so many bytes are one. */
+/* Bytes that count as a token, of a text that was not made into tokens yet. */
 enum { BYTES_A_TOKEN = 4 };
 
 static uint32_t

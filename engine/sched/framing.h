@@ -21,7 +21,7 @@ typedef struct rlf_framing {
     uint32_t taken; /* frames, since the owner asked */
 } rlf_framing;
 
-/* For a rank's end (which hears the controller) or for the controller's. */
+/* Opens a rank's end (which hears the controller) or the controller's. */
 void rlf_framing_open(rlf_framing *framing, rlf_comm *comm);
 void rlf_framing_close(rlf_framing *framing);
 

@@ -201,7 +201,7 @@ is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Its bytes before a comment, and before the spaces there. */
+/* The number of bytes before a comment, and before the spaces there. */
 static size_t
 code_of(const char *p, size_t n)
 {
@@ -412,7 +412,8 @@ put_accepted(const difference *d, uint32_t step, rlf_buf *out)
     rlf_buf_putc(out, '}');
 }
 
-/* Those that nobody accepted: the first in the sentence, the others behind. */
+/* Refuses those that nobody accepted: the first in the sentence, the others
+ * behind. */
 static rlf_status
 refuse(comparison *c, rlf_err *err)
 {

@@ -19,7 +19,7 @@ rlf_status rlf_manifest_write(const char *dir,
 rlf_status rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
                               rlf_digest *digest,
                               rlf_checkpoint_metadata *metadata, bool *ended);
-/* As above, of the file `name` alone. */
+/* Checks as the one above, but the file `name` alone. */
 rlf_status rlf_manifest_check_one(const char *dir, const char *name,
                                   rlf_arena *arena, rlf_err *err,
                                   rlf_digest *digest);

@@ -4,12 +4,12 @@
 
 #include "engine/order/protocol.h"
 
-/* In the order of the program, not in that in which nodes came to report: this
- * one changes with the number of ranks and with time. */
+/* Metrics in the order of the program, not in that in which nodes came to
+ * report, which changes with the number of ranks and with time. */
 typedef struct rlf_metrics {
     rlf_metric *data;
     size_t count, room;
-    int node; /* that reports now */
+    int node; /* the node that reports now */
 } rlf_metrics;
 
 /* Was it reported in the step, be it only nothing? */

@@ -17,17 +17,18 @@
 /* The outputs of one instance (engine/order). */
 typedef struct slot {
     rlf_call call;
-    const rlf_space *space; /* that its pieces are made of, or NULL */
+    const rlf_space *space; /* the rows that its pieces are made of, or NULL */
     bool opened;
-    uint64_t n;   /* of its last RUN; of a generation, of the first */
-    bool reports; /* and what it said */
+    uint64_t n; /* the number of its last RUN; of a generation, of the first */
+    bool reports; /* that RUN says that this rank reports */
 } slot;
 
 /* The state on a rank of one of the steps that are under way. */
 typedef struct rank_step {
-    rlf_env env;         /* of its calls, with a pool of its own */
-    rlf_metrics metrics; /* what nodes report whose command says so, */
-    uint64_t tokens;     /* and what is generated: both since they were told */
+    rlf_env env; /* the environment of its calls, with a pool of its own */
+    rlf_metrics metrics; /* metrics of nodes whose command says that they are
+                            reported, since they were told */
+    uint64_t tokens;     /* tokens that were generated since they were told */
     uint64_t marked;     /* tokens when the present step began */
 } rank_step;
 
@@ -44,10 +45,11 @@ typedef struct rlf_rank {
     const rlf_graph *graph;
     const rlf_run_options *options;
     rlf_device *device;
-    rlf_memory_room limit; /* what the run may take of its machine and of its
-                               device, shared alike by the ranks there */
+    rlf_memory_room limit; /* bytes that the run may take of its machine and of
+                              its device, which the ranks there share alike */
     rlf_queue *queue;
-    rlf_buf products; /* what decides their bits: rlf_backend.choose */
+    /* What decides the bits of products: rlf_backend.choose. */
+    rlf_buf products;
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
     int doing; /* atomic: a node, or rlf_doing_of a command that is of none */
@@ -59,11 +61,13 @@ typedef struct rlf_rank {
     rank_step *steps;    /* step s has number s % n_steps, and so has any
                             instance of it (engine/order/order.h) */
     int n_steps;
-    rank_step *now;            /* of the command in hand */
-    double seconds[RLF_TIMES]; /* since the present step began */
+    rank_step *now;            /* the step of the command in hand */
+    double seconds[RLF_TIMES]; /* seconds since the present step began, by
+                                  purpose */
     double *calls;   /* per node: seconds since then; NULL: not asked for */
     int generation;  /* the instance that is a generation at work; -1: none */
-    rlf_turns turns, decodes; /* of the generation, not reported yet */
+    /* Turns of the generation that were not reported yet. */
+    rlf_turns turns, decodes;
     RLF_VEC(int)
     joint;          /* trained instances that are to be carried out with
                        the next one */
@@ -71,17 +75,19 @@ typedef struct rlf_rank {
     bool wants_checkpoint;
     uint32_t marked; /* the step at whose begin all was marked; 0: none */
     uint64_t received;       /* bytes of rows, by the last edge; */
-    uint64_t exchanged;      /* with those that were sent */
+    uint64_t exchanged; /* bytes of rows received and sent by the last edge */
     double
         taken; /* seconds that were measured of pieces of the command in hand */
     rlf_comm *comm;          /* NULL: the only rank */
-    rlf_device_transport transport; /* to others, as it is foreseen */
-    rlf_arena *arena;        /* of what follows */
+    /* The transport to others, as it is foreseen. */
+    rlf_device_transport transport;
+    rlf_arena *arena;        /* the arena of what follows */
     rlf_weight_edge **edges; /* per resource and copy: to it, from the first */
-    rlf_weight_edge **later; /* from it, if it keeps weights for another */
+    rlf_weight_edge **later; /* per resource and copy: from it, if it keeps
+                                weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
                           their way between processes */
-    rlf_mesh_groups groups; /* of meshes and copies */
+    rlf_mesh_groups groups; /* groups of meshes and copies */
     /* Takes reports. */
     rlf_status (*tell)(void *sink, const rlf_rank_event *event, rlf_err *err);
     void *sink;
@@ -95,9 +101,9 @@ rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
 void rlf_rank_close(rlf_rank *rank);
 /* The plan and the resources as this rank opened them. */
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
-/* Its memory by purpose. */
+/* Adds its memory by purpose. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
-/* Its memory by purpose, its limit and its work, in `arena`. */
+/* Counts its memory by purpose, its limit and its work, in `arena`. */
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);

@@ -13,7 +13,7 @@ typedef struct rlf_rank_threads rlf_rank_threads;
 
 typedef struct rlf_rank_threads_options {
     rlf_comm_world *world;
-    int threads;     /* of each rank */
+    int threads;     /* threads of each rank */
     int n_machine;   /* ranks on this machine */
     double patience; /* seconds in which no rank made progress end the run while
                         it opens, and in which threads have to end after an
@@ -36,8 +36,8 @@ rlf_status rlf_rank_threads_open(rlf_rank *ranks,
  * code, so nothing that it may touch was freed. NULL is fine. */
 bool rlf_rank_threads_close(rlf_rank_threads *rank_threads);
 
-/* As the controller. A command to a rank; it never waits for the rank's work.
- */
+/* Sends a command to a rank, as the controller; it never waits for the rank's
+ * work. */
 rlf_status rlf_rank_threads_tell(rlf_rank_threads *rank_threads, int rank,
                                  const rlf_rank_command *command, rlf_err *err);
 /* The next event (in `arena`), waiting for it. RLF_AGAIN: for `patience`
@@ -49,16 +49,16 @@ rlf_status rlf_rank_threads_hear(rlf_rank_threads *rank_threads,
                                  rlf_err *err, rlf_rank_event *out);
 /* Adds what each rank waits for as the detail of an error. */
 void rlf_rank_threads_waits(const rlf_rank_threads *rank_threads, rlf_err *err);
-/* After RLF_PEER: the first error as the rank that met it knows it. */
+/* Finds, after RLF_PEER, the first error as the rank that met it knows it. */
 rlf_status rlf_rank_threads_cause(const rlf_rank_threads *rank_threads,
                                   rlf_err *err);
-/* After an error: rlf_rank_rescue by the thread of each rank of this process,
- * once all have come to their end. RLF_AGAIN also if one does not. */
+/* Called after an error: rlf_rank_rescue by the thread of each rank of this
+ * process, once all have come to their end. RLF_AGAIN also if one does not. */
 rlf_status rlf_rank_threads_rescue(rlf_rank_threads *rank_threads,
                                    uint32_t step, const char *directory,
                                    rlf_err *err);
-/* In a process without the controller: until the ranks have closed, or the run
- * was aborted. */
+/* Waits, in a process without the controller, until the ranks have closed or
+ * the run was aborted. */
 rlf_status rlf_rank_threads_follow(rlf_rank_threads *rank_threads,
                                    rlf_err *err);
 

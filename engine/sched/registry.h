@@ -17,11 +17,11 @@ typedef struct rlf_registry {
         const char *digest;
     } *entries;
     size_t count;
-    bool there; /* and it can be read */
+    bool there; /* it is there, and can be read */
 } rlf_registry;
 
-/* In `arena`. A file that is missing or damaged has no entries: it says less,
- * and ends no run. */
+/* Reads entries into `arena`. A file that is missing or damaged has none: it
+ * says less, and ends no run. */
 void rlf_registry_read(const char *directory, rlf_arena *arena,
                        rlf_registry *out);
 /* Compares what was saved of the step: RLF_OK that digest, RLF_AGAIN nobody

@@ -19,7 +19,8 @@ typedef struct rlf_checkpoints {
     size_t count;
 } rlf_checkpoints;
 
-/* Those of the run in `directory`; a run that has none yet is fine. */
+/* Lists the checkpoints of the run in `directory`; a run that has none yet is
+ * fine. */
 rlf_status rlf_checkpoints_list(const char *directory, rlf_arena *arena,
                                 rlf_err *err, rlf_checkpoints *out);
 char *rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,

@@ -74,17 +74,18 @@ typedef struct rlf_resumed {
     rlf_checkpoint_metadata metadata;
     const char *warning; /* lines about checkpoints that were damaged, so that
                             an older one was taken; "" if none was */
-    const char *accepted; /* what --accept let differ now: JSON objects with
-                             commas between them */
+    const char *accepted; /* JSON objects with commas between them: the
+                             differences that --accept accepted */
 } rlf_resumed;
 
 typedef struct rlf_run_options {
     uint64_t seed;
     uint32_t day; /* see rlf_env */
-    int threads; /* of all ranks of this process; 0: all cores that
-                    it may use */
-    const rlf_backend *backend; /* what ranks compute on; NULL: the first */
-    rlf_cast_type real;         /* of activations */
+    int threads;  /* threads of all ranks of this process; 0: all cores that it
+                     may use */
+    /* The back end that ranks compute on; NULL: the first. */
+    const rlf_backend *backend;
+    rlf_cast_type real;         /* the type of activations */
     const char *isa;            /* "v4", "v3", "portable"; NULL: the best */
     const rlf_kernels *kernels; /* instead of those of `isa`; NULL */
     uint64_t memory; /* bytes that it may take of the machine's memory, and of
@@ -92,14 +93,15 @@ typedef struct rlf_run_options {
     bool dry; /* only to be looked at: takes no step, so nothing as large as
                  its caps is made, and it need not fit; what every rank needs
                  is known then */
-    rlf_policy policy;     /* of the controller */
-    const char *directory; /* of the run; NULL: leaves nothing behind */
-    rlf_mutex *mutex;      /* that is entered to make a file there while the run
-                            opens; NULL: none */
+    rlf_policy policy;     /* the policy of the controller */
+    const char *directory; /* the directory of the run; NULL: it leaves nothing
+                              behind */
+    rlf_mutex *mutex; /* entered to make a file there while the run opens; NULL:
+                         none */
     uint32_t keep;         /* newest checkpoints that stay; 0: as many as the run
                               was begun with */
-    rlf_inputs *inputs;    /* in process 0, where there is a directory */
-    /* Of more than one rank: who is where. It outlives the run. */
+    rlf_inputs *inputs;    /* inputs, in process 0 of a run with a directory */
+    /* The world of a run of more than one rank, which outlives the run. */
     rlf_comm_world *world;
     double patience; /* seconds in which no rank gets anywhere end the run; 0:
                         never. RLF_PATIENCE_FILES times as many where files are
@@ -139,7 +141,7 @@ bool rlf_run_close(rlf_run *run);
 /* The next step. After an error the step's state is void and the run can only
  * be rescued and closed. */
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
-/* In a process without the controller: until the run has ended. */
+/* Waits, in a process without the controller, until the run has ended. */
 rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
 /* Steps done so far, also before a resume. */
 uint32_t rlf_run_steps(const rlf_run *run);

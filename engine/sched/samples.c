@@ -16,7 +16,7 @@ is_sampled(const rlf_run *run, int value)
     return set->kind == RLF_SET_SAMPLED && set->origin < 0 ? set : NULL;
 }
 
-/* Its rows of the last step, or NULL. */
+/* The rows of a set in the last step, or NULL. */
 static const rlf_rows *
 sampled(const rlf_run *run, int value)
 {

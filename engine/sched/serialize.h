@@ -23,19 +23,20 @@ typedef struct rlf_known_space {
 
 typedef struct rlf_serializer {
     const rlf_graph *graph;
-    void *const *resource;  /* as the rank opened them */
-    rlf_arena *arena;       /* of what is read */
+    void *const *resource;  /* resources, as the rank opened them */
+    rlf_arena *arena;       /* the arena of what is read */
     rlf_writer *to;         /* writing: NULL while bytes are only counted */
     const rlf_infile *from; /* reading: `at` on, and not beyond `end` */
-    uint64_t at, end;       /* in the file; writing: bytes counted so far */
-    bool torn;              /* what was read is not what was written */
-    rlf_err *err;           /* of what failed; torn as well */
+    uint64_t at, end; /* offset in the file, and its end; writing: bytes counted
+                         so far */
+    bool torn;    /* the bytes that were read are not those that were written */
+    rlf_err *err; /* the error of what failed; torn as well */
     rlf_status status;
     struct {
         char *p; /* NULL: none yet */
         uint64_t at;
         size_t n;
-    } piece; /* of the file, on its way */
+    } piece; /* the piece of the file that is on its way */
     RLF_VEC(rlf_known_space) known;
 } rlf_serializer;
 

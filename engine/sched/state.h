@@ -21,27 +21,29 @@ struct rlf_run {
     const rlf_graph *graph;
     rlf_run_options options;
     rlf_control *control;
-    rlf_arena *arena; /* of what is told and heard in one step */
-    rlf_arena *kept;  /* of what lasts as long as the run */
+    rlf_arena *arena; /* the arena of what is told and heard in one step */
+    rlf_arena *kept;  /* the arena of what lasts as long as the run */
     rlf_needs *needs; /* per rank, in `kept`; NULL unless the run is dry */
     /* The other ranks; NULL: there is one, run inline. */
     rlf_rank_threads *rank_threads;
-    rlf_rank *ranks;  /* of this process */
+    rlf_rank *ranks; /* the ranks of this process */
     int n_local;
     run_step *steps;
     uint32_t n_steps;
     rlf_rank_event *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
-    uint32_t saved_step; /* of the newest checkpoint that this run has saved, or
-                            that it went on from; 0: there is none */
-    double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
+    uint32_t saved_step; /* the newest checkpoint that this run has saved, or
+                            went on from; 0: there is none */
+    double seconds[RLF_TIMES]; /* seconds of the last step, of all ranks
+                                  together, by purpose */
     /* Since the run was opened, but for its first step where there are more:
      * [ranks][nodes] seconds, and steps in which it took any. */
     double *calls;
     uint32_t *called;
     uint32_t *ended_steps; /* per rank */
-    rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
+    rlf_buf accepted; /* JSON objects with commas: the differences that --accept
+                         accepted */
     bool ahead_complete; /* when the present step began, all that is made
                             ahead was complete */
     bool ended;

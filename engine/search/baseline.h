@@ -39,9 +39,9 @@ const char *rlf_baseline_word(rlf_baseline which);
 void rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
                        const rlf_search_options *options, rlf_arena *arena,
                        rlf_placing *out);
-/* As flatten, but on the first `n` ranks alone (a call that cannot run there,
- * elsewhere): where messages are slow and models small, fewer are quicker.
- * Where no call can, nothing fits. */
+/* Does as flatten, but on the first `n` ranks alone (a call that cannot run
+ * there, elsewhere): where messages are slow and models small, fewer are
+ * quicker. Where no call can, nothing fits. */
 void rlf_baseline_first(const rlf_problem *problem, int n, rlf_arena *arena,
                         rlf_placing *out);
 

@@ -198,7 +198,8 @@ add_measured(const work *w, const rlf_piece *piece, double times)
     return true;
 }
 
-/* So many times, and messages between stages that are waited for. */
+/* Adds a piece so many times, and messages between stages that are waited for.
+ */
 static void
 add(const work *w, const rlf_piece *piece, double tokens, double times,
     double waits)
@@ -286,7 +287,8 @@ generate_waves(const work *w, rlf_call_cut cut, double rows)
             w->sum->total / waves * ceil(waves * (k + 1) / RLF_CHOICE_PARTS);
 }
 
-/* Those that begin later read their prompts beside the turns of others. */
+/* Adds samples that begin later, which read their prompts beside the turns of
+ * others. */
 static void
 begin_more(const work *w, const rlf_sampling_part *part, double context)
 {
@@ -572,8 +574,8 @@ look_at_micro(const replica *r, double micros, double each, training *t)
     rlf_messages_make(w->speeds, l, w->opened->rank, bytes, &t->messages);
 }
 
-/* By the table of the schedule, of a number of micro-batches that need not be
- * whole. */
+/* Seconds by the table of the schedule, of a number of micro-batches that need
+ * not be whole. */
 static double
 time_of_table(const work *w, rlf_call_cut cut, const training *t,
               const double *send)

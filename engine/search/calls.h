@@ -28,17 +28,18 @@ typedef struct rlf_call_cut {
     int seats;     /* samples that are generated at once, in all stages */
     const rlf_sampling_paged *paged; /* turns in which they wait for pages;
                                         NULL: there are enough */
-    rlf_pipelines *pipelines; /* that were timed before; NULL: none are kept */
+    /* Pipelines that were timed before; NULL: none are kept. */
+    rlf_pipelines *pipelines;
 } rlf_call_cut;
 
-/* As a run of the opened rank's plan cuts the rows of a call: by its caps.
- * `expected` per set. */
+/* Returns the cut that a run of the opened rank's plan makes of the rows of a
+ * call, by its caps. `expected` per set. */
 rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_expected_set *expected,
                              const rlf_node *node);
 typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
-    double anew; /* and these as of a choice (problem.h) */
+    double anew; /* these seconds, as those of a choice (problem.h) */
     double complete[RLF_CHOICE_PARTS];
     /* Of a generation: replicas of which fewer and fewer go on with the last
      * samples (a half, a quarter ... 1), and seconds in which they then make

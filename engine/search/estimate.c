@@ -255,8 +255,8 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
     return rlf_smaller(end, waited + (PARTS - 1) * t->anew[i]);
 }
 
-/* When there is something to do for call i: the controller brings no weights
- * before. */
+/* The time at which there is something to do for call i: the controller brings
+ * no weights before. */
 static double
 wanted(const rlf_estimator *e, const timeline *t, int i, double ready)
 {

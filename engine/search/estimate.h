@@ -23,7 +23,7 @@
 
 typedef struct rlf_estimator rlf_estimator;
 
-/* For a closed problem; in `arena`. */
+/* Makes an estimator of a closed problem, in `arena`. */
 rlf_estimator *rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena);
 /* Seconds of a step where call i is run as its choice[i]. */
 double rlf_estimate_period(rlf_estimator *e, const int *choice);
@@ -40,7 +40,8 @@ typedef struct rlf_around {
 } rlf_around;
 void rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i,
                          int first, int count, rlf_around *out);
-/* With that choice no less is over, but for rounding. */
+/* Returns bytes by which every placement with that choice is over at least, but
+ * for rounding. */
 double rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
                                const rlf_choice *at, const rlf_around *beside);
 /* Bytes by which a placement does not fit into the device where it is worst;
@@ -51,7 +52,8 @@ double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads
  * them as they are. */
 double rlf_estimate_move(rlf_estimator *e, const int *choice, int i);
-/* Those of all calls, and of the terms of sums of models. */
+/* Returns the seconds of all moves of weights: of all calls, and of the terms
+ * of sums of models. */
 double rlf_estimate_moves(rlf_estimator *e, const int *choice);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct cached_move {
 struct rlf_estimator {
     const rlf_problem *problem;
     cached_move *cache;
-    size_t room; /* of it; a power of two */
+    size_t room; /* the room of the table; a power of two */
     int oldest;  /* the most steps that a call is made ahead */
     uint64_t updates; /* calls, as bits */
     /* Of the placement at hand. */
@@ -37,15 +37,17 @@ struct rlf_estimator {
     uint64_t meets[OPS];        /* operations that share a rank with it */
     uint64_t follows[MOST];     /* calls that make what it reads as it comes */
     double beside[MOST];        /* the part of its replicas that do so, */
-    double late[MOST];          /* and once samples are gathered */
-    rlf_gather gather[MOST];    /* of generations; `on` 0: they are not */
+    double late[MOST];          /* that part once samples are gathered */
+    /* How generations are gathered; `on` 0: they are not. */
+    rlf_gather gather[MOST];
     /* Generations that a reading shares ranks with, which make samples ahead:
      * as long as they are at work only replicas that make none read; the part
      * of its replicas that do so. */
     uint64_t apart[MOST];
     double aside[MOST];
-    uint64_t within[MOST]; /* those of which all replicas make samples */
-    /* Of sums of models, with the moves of their terms. */
+    uint64_t within[MOST]; /* generations of `apart` of which all replicas make
+                              samples */
+    /* Seconds of sums of models, with the moves of their terms. */
     double sum_seconds[SUMS];
     uint64_t sum_meets[SUMS]; /* operations that share a rank with it */
 };

@@ -21,7 +21,8 @@ bool rlf_fixed_rows_allow_cut(const rlf_place_row *fixed, int tp, int pp,
 /* Puts the words of the call's row into a row of that call. */
 void rlf_fixed_rows_words(const rlf_place_row *fixed,
                           const rlf_node_class *call, rlf_place_row *row);
-/* Of a sum of variants (measure.h), those of which the row says nothing. */
+/* Returns the variants, of a sum of them (measure.h), of which the row says
+ * nothing. */
 int rlf_fixed_rows_free(const rlf_place_row *fixed, int variants);
 /* Adds to the *n meshes of a cluster those that rows ask for beyond, in
  * `arena`, larger ones first. True: rows ask for ranks, so that those of

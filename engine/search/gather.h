@@ -9,9 +9,11 @@
 /* The course that a run takes with a generation. */
 typedef struct rlf_gather {
     int on;         /* replicas that go on in the end; 0: all do */
-    double seconds; /* of the generation */
-    double from;    /* of these, until samples are gathered */
-    double complete[RLF_CHOICE_PARTS]; /* as of a choice, of `seconds` */
+    double seconds; /* seconds of the generation */
+    double from;    /* seconds until samples are gathered */
+    double complete[RLF_CHOICE_PARTS]; /* the part of `seconds` at which each
+                                          part of the samples is complete, as in
+                                          a choice */
 } rlf_gather;
 
 /* `at`: the choice of each call, all known; `seconds`: of each. Call k is a

@@ -15,8 +15,9 @@ enum { RLF_MAPPED_MODELS = 6 };
 
 /* Counts of what was gone through. */
 typedef struct rlf_mapped {
-    int64_t partitions;  /* of the models */
-    int64_t allocations; /* of the ranks to the sets of one, summed */
+    int64_t partitions;  /* partitions of the models into sets */
+    int64_t allocations; /* allocations of the ranks to the sets of one
+                            partition, summed over partitions */
     int64_t of[RLF_MAPPED_MODELS + 1]; /* allocations, by the number of sets */
 } rlf_mapped;
 

@@ -20,11 +20,11 @@ typedef struct rlf_search_lanes_ask {
     void *arg;
 } rlf_search_lanes_ask;
 
-/* On the ranks of `largest` with so much memory. */
+/* Returns the best lanes on the ranks of `largest` with so much memory. */
 int rlf_search_lanes_best(const rlf_search_lanes_ask *ask,
                           const rlf_cluster_mesh *largest, double memory);
 
-/* Of a problem all that is less than it: fewer ranks, less memory. */
+/* Lists all problems that are less than this one: fewer ranks, less memory. */
 void rlf_search_lanes_list_lesser(rlf_pareto *pareto, rlf_arena *arena);
 /* Bytes of a device, up to the next level of rlf_less_level: as many for all
  * between two of them. */

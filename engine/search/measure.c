@@ -86,7 +86,7 @@ power_above(int n)
     return power;
 }
 
-/* The rows of this model: all of it there, or its update aside. */
+/* The place rows of this model: all of it there, or its update aside. */
 static int
 model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
            const int *other, bool apart, rlf_place_row *rows)
@@ -188,8 +188,8 @@ is_followed(const rlf_problem *p, int c)
 }
 
 /* Sets when samples of a generation of the call are gathered: as a run finds
- * that it pays, or as a row says. Where ranks share cores those that are free
- * leave theirs to others. */
+ * that it pays, or as a place row says. Where ranks share cores those that are
+ * free leave theirs to others. */
 static void
 put_gathers(rlf_call_measure *m, const rlf_opened *opened,
             const rlf_sizes *sizes, const rlf_node *node, int c,
@@ -234,7 +234,7 @@ is_timed(const rlf_call_measure *m, int c, bool updates)
     return update ? updates : m->reads && !m->untimed;
 }
 
-/* Those that the model is set to, which are made where it lies. */
+/* Adds the sums that the model is set to, which are made where it lies. */
 static void
 take_model_sums(rlf_call_measure *m, const rlf_opened *opened,
                 const rlf_sizes *sizes)

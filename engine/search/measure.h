@@ -38,21 +38,24 @@ typedef struct rlf_measured_pages {
 typedef struct rlf_call_measure {
     const rlf_pareto *pareto;
     int model, layers;
-    bool trains, reads;      /* it is updated; it is called otherwise */
-    bool untimed;            /* but of calls other than updates bytes alone are
-                                asked for, since their choices are known */
+    /* The model is updated; the model is called otherwise. */
+    bool trains, reads;
+    bool untimed; /* of calls other than updates bytes alone are asked for,
+                     since their choices are known */
     bool unified;            /* memory of host and device is one */
     int only;                /* the only call that is asked for; -1: all are */
-    rlf_arena *scratch;      /* of one layout at a time */
-    rlf_arena *arena;        /* of all */
-    rlf_arena *kept;         /* that of the choices, for what they point to */
+    rlf_arena *scratch;      /* the arena of one layout at a time */
+    rlf_arena *arena;        /* the arena of what lasts for all layouts */
+    rlf_arena *kept; /* the arena of the choices, for what they point to */
     struct rlf_plays *plays; /* turns that were played before (pages.c) */
     rlf_pipelines *pipelines; /* pipelines that were timed before */
     rlf_measured_pages pages[RLF_SEARCH_CALLS];
-    rlf_pool pool; /* of the stage whose pages take most; bytes 0: none has */
+    rlf_pool pool; /* the pool of the stage whose pages take most; bytes 0: none
+                      has pages */
     const rlf_expected_set *expected; /* per set, the same on every layout */
     uint32_t longest;                 /* tokens of a sequence */
-    uint32_t tokens[RLF_N_USES];      /* of a micro-batch, of the last layout */
+    uint32_t tokens[RLF_N_USES]; /* tokens of a micro-batch of the last layout,
+                                    by use */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
                                             it cannot be run so */
     rlf_seconds terms[RLF_SEARCH_CALLS]; /* of those seconds, but for what cores
@@ -69,14 +72,14 @@ rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
                               rlf_err *err);
 /* The call of the problem that a node of the model belongs to, or -1. */
 int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
-/* The words of a variant, into a row of that call. */
+/* The words of a variant, into a place row of that call. */
 void rlf_measure_words(const rlf_pareto *pareto, int model,
                        const rlf_node_class *call, int variant,
                        rlf_place_row *row);
-/* The `offload:` of a row of the whole model under a variant. */
+/* The `offload:` of a place row of the whole model under a variant. */
 int rlf_measure_offload(const rlf_pareto *pareto, int model, int variant);
-/* Puts the row on these at->count ranks, cut as the choice is; the row borrows
- * them. */
+/* Puts the place row on these at->count ranks, cut as the choice is; the place
+ * row borrows them. */
 void rlf_place_row_cut(rlf_place_row *row, const rlf_choice *at,
                        const int *ranks);
 

@@ -18,12 +18,12 @@ enum { RLF_MESSAGES = 255 };
 typedef struct rlf_messages {
     int n;                     /* stages - 1; 0: nothing is sent */
     double send[RLF_MESSAGES]; /* seconds from stage s to the next, or back */
-    double sum, most;          /* of them */
-    rlf_seconds terms;         /* of the longest */
+    double sum, most;          /* seconds of all messages, and of the longest */
+    rlf_seconds terms;         /* what the seconds of the longest are made of */
 } rlf_messages;
 
-/* Of a micro-batch of which a stage sends so many bytes, in the replica of a
- * rank. */
+/* Makes the messages of a micro-batch of which a stage sends so many bytes, in
+ * the replica of a rank. */
 void rlf_messages_make(const rlf_speeds *speeds, const rlf_layout *layout,
                        int rank, double bytes, rlf_messages *out);
 /* Adds so many seconds of waiting to the terms of messages. */

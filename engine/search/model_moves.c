@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* The chunks of an update's stages, as a plan has them of the words of its row.
+/* The chunks of an update's stages, as a plan has them of the words of its
+ * place row.
  */
 static void
 put_chunks(const rlf_pareto *f, int call, const rlf_choice *at, rlf_layout *out)

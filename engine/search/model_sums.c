@@ -29,7 +29,8 @@ call_before(const rlf_pareto *f, const rlf_node *node)
     return last;
 }
 
-/* Of the models that it reads, but for its own. */
+/* The first calls of the models that it reads from others, but for its own, as
+ * bits. */
 static uint32_t
 lent_to(const rlf_pareto *f, const rlf_node *node)
 {

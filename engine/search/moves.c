@@ -65,7 +65,7 @@ same_tensors(const rlf_shapes *a, const rlf_shapes *b)
     return same;
 }
 
-/* Those of a layer, made if there are none like them. */
+/* The tensors of a layer, made if there are none like them. */
 static const tensors *
 find_tensors(rlf_moves *m, const rlf_shapes *shapes, int layer)
 {
@@ -201,8 +201,8 @@ is_seen(const rlf_moves *m, const span *s, int rank)
     return !s->cut || m->machine_of[rank] == s->source;
 }
 
-/* When the links of all machines of a stretch that begins at `start` are
- * through. */
+/* The time at which the links of all machines of a stretch that begins at
+ * `start` are through. */
 static double
 use_links(rlf_moves *m, const span *s, const stretch *x, int layers,
           double start)

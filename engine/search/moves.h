@@ -16,9 +16,9 @@
 
 typedef struct rlf_moves rlf_moves;
 
-/* Of a cluster; `links`: those by which a plan chooses topologies, NULL:
- * those of the cluster. In `arena`, as all that is remembered; `speeds` must
- * live as long. */
+/* Makes the moves of a cluster; `links`: those by which a plan chooses
+ * topologies, NULL: those of the cluster. All that is remembered is in `arena`;
+ * `speeds` must live as long. */
 rlf_moves *rlf_moves_new(const rlf_speeds *speeds, const rlf_links *links,
                          rlf_arena *arena);
 /* The number of a model with these shapes, whose matrices go `element` bytes a
@@ -29,8 +29,9 @@ int rlf_moves_model(rlf_moves *moves, const rlf_shapes *shapes, int element);
  * Cut into fewer parts on the same ranks, `to` is regrouped
  * (rlf_weight_copies_regroup). */
 typedef struct rlf_moves_ask {
-    int model;     /* as of rlf_moves_model */
-    bool by_layer; /* else all is sent at once, in f32 */
+    int model;     /* the number of the model, from rlf_moves_model */
+    bool by_layer; /* weights go layer by layer; else all is sent at once, in
+                      f32 */
     rlf_layout from, to;
 } rlf_moves_ask;
 

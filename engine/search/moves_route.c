@@ -191,7 +191,7 @@ first_of(const rlf_realloc_plan *plan, int n)
     return part;
 }
 
-/* Of the ranks, by machine, when each is through. */
+/* The time at which each of the ranks is through, by machine. */
 static const double *
 keep_ends(rlf_moves *m, const span *s, const double *ends)
 {

@@ -6,16 +6,16 @@
 
 enum {
     ROUTED = 4, /* layers of a stretch that are routed */
-    FEW = 2,    /* and of these the first, after which all take as long */
+    FEW = 2,    /* the first of these, after which all take as long */
     ALIKE = 4,  /* times ROUTED layers: as many as a long stretch has */
 };
 
 /* Tensors of a layer, or of none: shapes of a few layers of them. */
 typedef struct tensors {
     rlf_shapes layers[ROUTED + 1]; /* [1]; [FEW] and [ROUTED] of layers */
-    int n;                         /* of one; 0: nothing is sent */
-    int number;                    /* of all that there are, from 1 on */
-    bool end;                      /* of no layer */
+    int n;      /* tensors of one layer; 0: nothing is sent */
+    int number; /* its number among all that there are, from 1 on */
+    bool end;   /* its tensors are of no layer */
     struct tensors *next;
 } tensors;
 
@@ -25,7 +25,7 @@ typedef struct model {
     const rlf_shapes *shapes;
     int element;
     const tensors **layer;     /* per layer; alike: the same */
-    const tensors *ends[ENDS]; /* those of no layer */
+    const tensors *ends[ENDS]; /* tensors that are of no layer, at either end */
 } model;
 
 /* Remembered numbers, by a key that is never 0. */
@@ -33,14 +33,14 @@ typedef struct table {
     size_t n, room; /* a power of two */
     uint64_t *key;
     char *value;
-    size_t size; /* of a value */
+    size_t size; /* bytes of a value */
 } table;
 
 /* Seconds of a stretch. Bytes of a layer that leave and enter the machines that
  * hold it, and those that do not. */
 typedef struct stretch {
-    double routed; /* of the layers that were routed */
-    double each;   /* of each more */
+    double routed; /* seconds of the layers that were routed */
+    double each;   /* seconds of each layer more */
     double leaves[2], enters[2];
     /* If all machines were looked at: when each of the ranks, by machine, is
      * through with the layers that were routed; 0: it does nothing. */
@@ -55,10 +55,11 @@ typedef struct parts {
 
 typedef struct machine_state {
     int holders, receivers, lack; /* of the stretch at hand */
-    double left, entered;         /* when its link has sent all so far */
-    double at;     /* when all of its ranks are through with what went to
-                      other machines, */
-    double latest; /* and with anything */
+    /* When its link has sent all so far, and has received it. */
+    double left, entered;
+    double at;     /* when all of its ranks are through with what went to other
+                      machines */
+    double latest; /* when all of its ranks are through with everything */
 } machine_state;
 
 struct rlf_moves {
@@ -67,14 +68,15 @@ struct rlf_moves {
     rlf_arena *arena, *scratch;
     model *models;
     int n_models;
-    tensors *tensors; /* of all models */
+    tensors *tensors; /* the tensors of all models */
     table pairs, stretches;
     const int *machine_of; /* per rank, as all that follow */
     parts *parts;
-    int *replica;        /* of the old layout, of a job */
+    int *replica;        /* its replica in the old layout of a job */
     int *canon, *copied; /* ranks that stand for others; their replicas */
-    double *out, *in; /* when a rank is through with what it sends, receives */
-    double *end;      /* of the stretch at hand, since its begin */
+    /* When it is through with what it sends, with what it receives. */
+    double *out, *in;
+    double *end;      /* the end of the stretch at hand, since its begin */
     int *list[2];     /* ranks of a layout by stage, replica, part */
     int *ends[2];     /* those of both ends */
     machine_state *machines;
@@ -83,7 +85,7 @@ struct rlf_moves {
 /* A stretch: who holds and who receives its layers, and who stands for them. */
 typedef struct span {
     const tensors *tensors;
-    int element; /* as of the model */
+    int element; /* bytes of an element, as of the model */
     int alike;   /* layers for each that is routed, of which topologies are
                     chosen */
     bool by_layer;
@@ -92,7 +94,8 @@ typedef struct span {
     bool same;          /* both layouts are on the same ranks */
     bool cut;           /* one machine stands for all that are alike */
     int sources, heads; /* machines that hold all; that have nothing */
-    int source, head;   /* those that stand for them, if `cut` */
+    int source, head; /* the machines that stand for all `sources` and `heads`,
+                         if `cut` */
     int low, high;      /* machines from low to high */
 } span;
 

@@ -20,7 +20,7 @@ typedef struct rlf_plays {
     struct rlf_plays *next;
 } rlf_plays;
 
-/* Of the model on that rank; bytes 0: there is none. */
+/* The pool of the model on that rank; bytes 0: there is none. */
 static rlf_pool
 pool_of(const rlf_call_measure *m, const rlf_opened *opened)
 {
@@ -145,7 +145,8 @@ rlf_measure_pages(rlf_call_measure *m, const rlf_opened *opened,
         m->pool = pool;
 }
 
-/* With fewer pages nothing is faster. */
+/* Puts the seconds of calls by the pages that they have, where fewer than a
+ * replica can use are there: with fewer pages nothing is faster. */
 void
 rlf_measure_put_pages(rlf_call_measure *m)
 {

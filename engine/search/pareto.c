@@ -49,7 +49,7 @@ is_called(const options_of *o, int c)
     return o->pareto->calls[c].model == o->measure.model;
 }
 
-/* Also tells who looks how far it is. */
+/* Says whether it is to stop; also tells who looks how far it is. */
 static bool
 is_stopped(const options_of *o)
 {
@@ -119,7 +119,7 @@ is_one(int bits)
     return !(bits & (bits - 1));
 }
 
-/* An update of that layout, with the words of a row. */
+/* An update of that layout, with the words of a place row. */
 static void
 vary_update(options_of *o, int call, int k)
 {
@@ -218,7 +218,7 @@ vary(options_of *o, int call)
     }
 }
 
-/* Does a row ask for that tp, or that pp? */
+/* Does a place row ask for that tp, or that pp? */
 static bool
 said(const options_of *o, const rlf_choice *at, bool tp)
 {
@@ -259,7 +259,7 @@ same_cut(const rlf_choice *a, const rlf_choice *b)
            a->variant == b->variant;
 }
 
-/* Of `n` cuts those that are not in the front, behind it. */
+/* Puts those of `n` cuts that are not in the front behind it. */
 static int
 put_others(const rlf_choice *cuts, int n, rlf_choice *front, int n_front)
 {
@@ -556,7 +556,8 @@ is_known(const rlf_pareto *f, int model)
            given[model].lanes == has->lanes;
 }
 
-/* With the same shards its calls are cut as in that problem. */
+/* Says whether the calls' cuts are known: with the same shards they are as in
+ * that problem. */
 static bool
 cuts_are_known(const rlf_pareto *f, int model)
 {

@@ -21,9 +21,10 @@ typedef struct rlf_pareto_options {
     const rlf_graph *graph;
     const rlf_outline *outline;
     const rlf_speeds *speeds;
-    const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
+    /* Options of candidates: ranks, backend, dtype. */
+    const rlf_plan_options *plan;
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
-    bool keeps; /* what the graph's rows say is kept (fixed_rows.h) */
+    bool keeps; /* it keeps what the graph's place rows say (fixed_rows.h) */
     bool room;  /* whether it fits is all that is asked: the fewest lanes, meshes
                    and words with which calls take least, and generations are
                    timed with all pages that they have a use for alone */
@@ -31,8 +32,10 @@ typedef struct rlf_pareto_options {
      * models with the same sums have its choices, and with other lanes those of
      * all calls but updates. NULL: all are measured. */
     const struct rlf_pareto *like;
-    rlf_pipelines *pipelines; /* for all of them; NULL: each model's own */
-    rlf_moves *moves;         /* likewise of moves of weights */
+    rlf_pipelines *pipelines; /* pipelines that were timed, of all models; NULL:
+                                 each model has its own */
+    rlf_moves *moves; /* moves of weights that were timed, of all models; NULL:
+                         each model has its own */
     int real; /* bytes of an activation, as which weights go to where they are
                  read; 0: as those of f32 */
     /* Called before each layout that is measured, with how many meshes of how
@@ -70,7 +73,7 @@ typedef struct rlf_pareto {
     rlf_moves *moves;
     const int *ranks; /* each its number */
     /* Per resource: */
-    int *shapes;       /* its number among the models that moves know */
+    int *shapes;       /* by model: its number among those that moves know */
     uint32_t *longest; /* tokens of its longest sequence */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
     int *fewest; /* lanes that it could have; 0: it has those that are given */
@@ -81,8 +84,8 @@ typedef struct rlf_pareto {
 } rlf_pareto;
 
 /* All in `arena`; the options must live as long. RLF_USER if the program calls
- * no model, or if one has no layout at all, or none that keeps its row: then
- * with what the last one that was tried says. */
+ * no model, or if one has no layout at all, or none that keeps its place row:
+ * then with what the last one that was tried says. */
 rlf_status rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_pareto *out);
 /* The call of the problem that a node belongs to, or -1. */

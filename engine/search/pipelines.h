@@ -18,7 +18,7 @@ typedef struct rlf_pipeline {
 
 typedef struct rlf_pipelines rlf_pipelines;
 
-/* In `arena`, which frees it. */
+/* Makes an empty list in `arena`, which frees it. */
 rlf_pipelines *rlf_pipelines_new(rlf_arena *arena);
 /* Seconds of a table where stage s costs cost[s], pp * chunks of them, a chunk
  * of each place after the other, and a message from stage s to the next, or

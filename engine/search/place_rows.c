@@ -62,7 +62,7 @@ put_on(rlf_place_row *row, const rlf_choice *at, rlf_arena *arena)
     rlf_place_row_cut(row, at, ranks);
 }
 
-/* Of each model: a row with what is said of all of it. */
+/* Puts a place row for each model with what is said of all of it. */
 static int
 put_models(const rlf_pareto *f, const int *choice, rlf_arena *arena,
            rlf_place_row *rows)

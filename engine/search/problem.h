@@ -26,8 +26,8 @@ enum { RLF_PAGE_PARTS = 14 };
 extern const double rlf_page_parts[RLF_PAGE_PARTS];
 typedef struct rlf_choice_pages {
     double need; /* bytes on each rank with which no sample waits */
-    double most; /* that a run takes, where there are so many */
-    double has;  /* of rlf_choice.own: so many are there in any case */
+    double most; /* bytes that a run takes at most, if there are so many */
+    double has;  /* bytes of rlf_choice.own that are there in any case */
     double seconds[RLF_PAGE_PARTS]; /* ascending, from rlf_choice.seconds */
 } rlf_choice_pages;
 
@@ -41,7 +41,8 @@ typedef struct rlf_choice_gathers {
         int on;          /* replicas that go on: a half, a quarter ... of all */
         int first, last; /* so many parts are complete before at least, and at
                             most; first > last: never */
-        double seconds[RLF_CHOICE_PARTS]; /* in which each part is made then */
+        double seconds[RLF_CHOICE_PARTS]; /* seconds in which each part is made
+                                             then */
     } list[RLF_GATHERS];
     bool always; /* the program says when; else it has to pay */
     double area; /* rank-seconds of the generation, at least */
@@ -50,29 +51,31 @@ typedef struct rlf_choice_gathers {
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
-    int tp, pp, dp, variant; /* how it is cut there; variant: the caller's */
-    double seconds;          /* of one run, > 0 */
-    double busy; /* of these each rank needs a core, on average; 0 where no
-                    cores are shared */
-    double anew; /* of `seconds` of a reading: those that each piece of the
-                    samples takes again, which is read by itself */
-    double filled; /* of `seconds`: those that a rank is at work, however few
-                      its pipeline leaves idle; 0: not known */
+    /* The cut of the call there; variant: the caller's number. */
+    int tp, pp, dp, variant;
+    double seconds; /* seconds of one run, > 0 */
+    double busy;   /* cores that each rank needs on average in these; 0 where no
+                      cores are shared */
+    double anew;   /* of `seconds` of a reading: those that each piece of the
+                      samples takes again, when it is read by itself */
+    double filled; /* of `seconds`: those in which a rank is at work, however
+                      few its pipeline leaves idle; 0: not known */
     /* Bytes on each of its ranks. */
-    double kept; /* of the weights, always: once for all calls of the model with
-                    the same ranks and the same cut */
+    double kept; /* bytes of the weights, always: once for all calls of the
+                    model with the same ranks and the same cut */
     double own;  /* always, for this call alone: gradients, optimizer */
     double work; /* more while it runs */
-    double host; /* of the machine's host, for each of them, as `kept` */
-    double lends; /* of `own`: what other copies of the model lie in */
-    const rlf_choice_pages *pages; /* of a generation, where memory that other
-                                      calls leave matters; else NULL */
-    const rlf_choice_gathers *gathers; /* of a generation; NULL: there is no
-                                          such moment */
+    double host; /* bytes of the machine's host for each rank, as `kept` */
+    double lends; /* bytes of `own` in which other copies of the model lie */
+    const rlf_choice_pages *pages; /* pages of a generation, where memory that
+                                      other calls leave matters; else NULL */
+    /* Moments of a generation at which samples can be gathered; NULL: there is
+     * none. */
+    const rlf_choice_gathers *gathers;
     double model_sum; /* seconds of a sum that its model is set to, once its
                     terms are there (rlf_model_sum) */
-    int copy;         /* of the model: the same ranks and cut. Made by
-                         rlf_problem_close */
+    int copy; /* the number of the model's copy with these ranks and this cut,
+                 made by rlf_problem_close */
     /* Of a generation: after which part of its seconds each part of its samples
      * is complete, ascending to 1. All 0: when it is over. */
     double complete[RLF_CHOICE_PARTS];
@@ -98,8 +101,8 @@ typedef struct rlf_problem_call {
     int ahead; /* it reads weights that many steps older than those of now */
     const int *needs; /* calls before it whose results it reads */
     int n_needs;
-    uint32_t follows;    /* of these the generations, as bits, whose samples it
-                            reads as they are complete */
+    uint32_t follows;    /* generations, as bits, whose samples it reads as they
+                            are complete */
     rlf_choice *choices; /* sorted by rlf_problem_close */
     int n_choices;
     int n_others; /* behind them, sorted likewise: ways that others beat on the
@@ -110,7 +113,7 @@ typedef struct rlf_problem_call {
     int n_meshes;
     int source;  /* the update whose weights it reads, or the call where the sum
                     is made that its model is set to, or -1 */
-    int age;     /* of how many steps before */
+    int age;     /* steps by which what it reads is older */
     double fast; /* seconds of its fastest choice */
     double area; /* rank-seconds of the one with the fewest */
     double busy; /* core-seconds of the one with the fewest */
@@ -125,7 +128,7 @@ typedef struct rlf_model_sum {
     uint32_t needs; /* calls, as bits, whose results it reads */
     uint32_t lent;  /* likewise: of each other model the call where its weights
                        are first */
-    double share;   /* of all steps that have it */
+    double share;   /* the part of all steps that have it */
 } rlf_model_sum;
 
 enum { RLF_SEARCH_SUMS = 16 };
@@ -135,11 +138,12 @@ enum { RLF_SEARCH_SUMS = 16 };
 typedef struct rlf_problem_move {
     int source;
     const rlf_choice *from, *to;
-    bool at_once; /* of all layers: to a sum, or to wait for a later step */
+    bool at_once; /* all layers are needed at once: for a sum, or to wait for a
+                     later step */
 } rlf_problem_move;
 
 typedef struct rlf_problem {
-    rlf_problem_call *calls; /* in the order of the program */
+    rlf_problem_call *calls; /* the calls, in the order of the program */
     int n_calls, n_models, devices;
     const rlf_model_sum *model_sums; /* likewise */
     int n_model_sums;
@@ -147,7 +151,7 @@ typedef struct rlf_problem {
     const double *host; /* per device: bytes of its machine's host, that all of
                            its devices share; NULL: not asked */
     const int *machine_of; /* per device, ascending; with `host` */
-    int cores;             /* that all devices share; 0: each has its own */
+    int cores; /* cores that all devices share; 0: each device has its own */
     /* Devices of a machine, a power of two, where all devices are alike, ranks
      * inside a machine are aligned powers of two, and a call has the same
      * choices on both halves of such a block (of all devices if they are two

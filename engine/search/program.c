@@ -19,7 +19,7 @@ rlf_pareto_call_of(const rlf_pareto *f, const rlf_node *node)
     return -1;
 }
 
-/* Of what no late step has. */
+/* The part of steps that what no late step has counts for. */
 #define HARDLY 1e-6
 
 double

@@ -7,11 +7,12 @@
 
 /* The work of these ranks, on all of them together. */
 typedef struct rlf_reading {
-    double seconds; /* if all of it is read at once */
-    double anew;    /* of them: for each piece that is read by itself */
-    double free;    /* since when there is time for it */
-    double part;    /* of the ranks that have it while samples are made, */
-    double late;    /* and of those from `gathered` on, no less */
+    double seconds; /* seconds if all of it is read at once */
+    double anew;    /* seconds more for each piece that is read by itself */
+    double free;    /* the time from which on there is time for it */
+    double part;    /* the part of the ranks that have time for it while samples
+                       are made */
+    double late;    /* that part from `gathered` on, which is no less */
     double gathered;
     bool known; /* the placement is; else this is a bound */
 } rlf_reading;

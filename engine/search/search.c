@@ -423,7 +423,7 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
     return false;
 }
 
-/* From there downhill. */
+/* Goes downhill from there. */
 static void
 descend(walk *w, const rlf_placing *from)
 {

@@ -12,8 +12,10 @@
 
 typedef struct rlf_placing {
     int *choice;   /* per call */
-    double period; /* by the estimate; INFINITY: nothing fits */
-    double over;   /* then: bytes by which the closest one does not */
+    /* Seconds of a step by the estimate; INFINITY: nothing fits. */
+    double period;
+    double over; /* bytes by which the placement that comes closest does not
+                    fit, then */
 } rlf_placing;
 
 /* What was found with less (less.h). */
@@ -22,7 +24,7 @@ typedef struct rlf_less rlf_less;
 typedef struct rlf_search_options {
     uint64_t seed;
     int64_t moves;    /* placements that annealing looks at */
-    int64_t branches; /* and branch and bound; 0: no proof is tried */
+    int64_t branches; /* branches of branch and bound; 0: no proof is tried */
     /* Called now and then with the best so far and, once something is proved,
      * its bound (else 0): true ends the search. NULL: nobody looks. */
     bool (*stop)(void *arg, double period, double bound);
@@ -59,8 +61,8 @@ typedef struct rlf_found {
     int n_lesser;
 } rlf_found;
 
-/* In `arena`. A problem into whose devices nothing fits is no error: see
- * rlf_placing. */
+/* Finds a placement, in `arena`. A problem into whose devices nothing fits is
+ * no error: see rlf_placing. */
 void rlf_search(const rlf_problem *problem, const rlf_search_options *options,
                 rlf_arena *arena, rlf_found *out);
 /* The period of a placement, or INFINITY and `over` if it does not fit. */

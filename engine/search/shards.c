@@ -60,7 +60,8 @@ called_shards(const rlf_pareto *f, int model)
     return shards;
 }
 
-/* A model that nobody calls has a row in the answer only if that is kept. */
+/* A model that nobody calls has a place row in the answer only if that is kept.
+ */
 static int
 shards_of(const rlf_pareto *f, int model)
 {

@@ -5,9 +5,10 @@
 
 #include "engine/search/pareto.h"
 
-/* The program's row of a whole model; NULL: none. */
+/* The program's place row of a whole model; NULL: none. */
 const rlf_place_row *rlf_shards_row(const rlf_pareto *pareto, int model);
-/* The most that rows keep of the model's tp, or of its update's dp; 1 at least.
+/* The most that place rows keep of the model's tp, or of its update's dp; 1 at
+ * least.
  */
 int rlf_shards_said(const rlf_pareto *pareto, int model, bool tp);
 /* Has the problem a call of the model? */

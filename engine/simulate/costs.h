@@ -18,8 +18,8 @@
 typedef struct rlf_costs rlf_costs;
 
 typedef struct rlf_costs_options {
-    const rlf_opened *ranks; /* of the plan, one each, in order */
-    const rlf_sizes *sizes;  /* with nothing left open */
+    const rlf_opened *ranks; /* the ranks of the plan, one each, in order */
+    const rlf_sizes *sizes;  /* sizes with nothing left open */
     const rlf_speeds *speeds;
     size_t real; /* bytes of an activation */
     /* Moves of weights that were timed for other plans of the same program with
@@ -34,11 +34,12 @@ typedef struct rlf_costs_asked {
     uint64_t measured; /* had a line of their own */
     uint64_t alike;    /* had that of another cut */
     uint64_t counted;  /* had none */
-    double seconds;    /* by lines, and of these where a line goes on beyond */
+    double seconds; /* seconds by lines; of these, seconds where a line goes on
+                       beyond what was measured */
     double beyond;     /* the sizes that were measured */
 } rlf_costs_asked;
 
-/* In `arena`; what the options name must live as long. */
+/* Makes costs in `arena`; what the options name must live as long. */
 rlf_status rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena,
                          rlf_err *err, rlf_costs **out);
 rlf_durations rlf_costs_durations(rlf_costs *costs);

@@ -29,17 +29,17 @@ typedef struct rlf_rank_task {
                                      carried out together with it */
     int n_joint;
     uint32_t samples; /* MOVE: that go from here or come here, */
-    uint64_t tokens;  /* and what they have */
+    uint64_t tokens;  /* tokens of these samples */
 } rlf_rank_task;
 
 /* A turn of a generation: every sample gets a token. */
 typedef struct rlf_turn {
     const rlf_node *node;
-    const int *ranks; /* of the replica */
+    const int *ranks; /* the ranks of the replica */
     int n_ranks;
     uint32_t rows;    /* sequences that are fed their last token */
     uint32_t prompts; /* sequences that begin: their prompts are fed, */
-    double prompt;    /* of so many tokens on average */
+    double prompt;    /* tokens of a prompt, on average */
     double context;   /* tokens before the one that is fed, on average */
 } rlf_turn;
 
@@ -53,17 +53,17 @@ typedef struct rlf_length {
 typedef struct rlf_page_room {
     uint64_t pages;
     uint64_t longest; /* pages of the longest sequence: at least so many */
-    uint32_t tokens;  /* in a page; 0: there is no limit */
+    uint32_t tokens;  /* tokens in a page; 0: there is no limit */
 } rlf_page_room;
 
 typedef enum rlf_seen_kind {
-    RLF_SEEN_COME,  /* the rank stands at the command, since `from` */
-    RLF_SEEN_DONE,  /* it has carried it out, from `from` to `to` */
-    RLF_SEEN_TURNS, /* of the generation that the command began, `turns` of
-                       them; `row` samples were at work */
+    RLF_SEEN_COME, /* the rank stands at the command, since `from` */
+    RLF_SEEN_DONE, /* the rank has carried out a command, from `from` to `to` */
+    RLF_SEEN_TURNS, /* turns of the generation that the command began, `turns`
+                       of them, with `row` samples at work */
     RLF_SEEN_MADE,  /* sample `row` is complete on it */
     RLF_SEEN_GIVEN, /* MOVE: sample `row` leaves the rank's replica, */
-    RLF_SEEN_TAKEN, /* and is with the replica of another */
+    RLF_SEEN_TAKEN, /* a sample was taken to the replica of another */
 } rlf_seen_kind;
 
 typedef struct rlf_seen {
@@ -90,13 +90,14 @@ typedef struct rlf_ranks_options {
     uint32_t (*seats)(void *self, const rlf_node *node);
     /* Pages of a replica. NULL: there is no limit. */
     rlf_page_room (*pages)(void *self, const rlf_node *node);
-    bool lengths; /* of samples are reported */
+    bool lengths; /* lengths of samples are reported */
     /* Seconds, at least 0. */
     double (*work)(void *self, const rlf_rank_task *task);
     double (*turn)(void *self, const rlf_turn *turn);
-    double (*mail)(void *self, int rank); /* from the controller; NULL: 0 */
-    double (*news)(void *self, int rank); /* to the controller; NULL: 0 */
-    double post; /* of the controller, for each command */
+    /* Seconds of a message from the controller, and to it; NULL: 0. */
+    double (*mail)(void *self, int rank);
+    double (*news)(void *self, int rank);
+    double post; /* seconds of the controller for each command */
     /* Ranks share so many cores: while more than these are at work, all get on
      * in proportion slower. 0: each has its own. */
     int cores;
@@ -121,8 +122,8 @@ rlf_ranks *rlf_ranks_new(rlf_control *control,
 void rlf_ranks_free(rlf_ranks *ranks); /* NULL is fine */
 /* Begin a step. Returns as rlf_control_begin. */
 int rlf_ranks_begin(rlf_ranks *ranks);
-/* Until the step, or what was begun with rlf_control_settle, has ended. False:
- * it never does, since nothing can happen any more. */
+/* Runs until the step, or what was begun with rlf_control_settle, has ended.
+ * False: it never does, since nothing can happen any more. */
 bool rlf_ranks_run(rlf_ranks *ranks);
 /* Prints where ranks stand that have something to do: a line for each, its
  * command and how many more it was sent. For messages about ranks that stand

@@ -7,8 +7,8 @@
 #include "engine/graph/class.h"
 #include "engine/simulate/ranks.h"
 
-/* Of events at the same time what ends comes first, then what was reported is
- * heard, then who is free looks what is next. */
+/* The kinds of events. At the same time what ends comes first, then what was
+ * reported is heard, then who is free looks what is next. */
 typedef enum event_kind { END_WORK, END_TURNS, HEAR, LOOK } event_kind;
 
 typedef struct generation generation;
@@ -50,25 +50,26 @@ typedef struct sample {
     uint32_t row;
     uint32_t made;    /* tokens of the response so far */
     uint32_t context; /* tokens of prompt and response so far */
-    bool again; /* its pages are gone: all that it has is computed again */
+    bool again; /* its pages are gone, and all that it has is computed again */
     rlf_length length;
 } sample;
 
 /* A replica that samples, or did. */
 struct generation {
     command_progress *progress;
-    int *ranks, n_ranks; /* in the order of the shares; the first leads */
+    int *ranks, n_ranks; /* ranks in the order of the shares; the first leads */
     size_t step;         /* the index of its step, step % n_steps */
     RLF_VEC(sample) active;
-    RLF_VEC(sample) waiting; /* from `next` on */
+    RLF_VEC(sample) waiting; /* samples that wait, from `next` on */
     size_t next;
     RLF_VEC(command_progress *)
-    said;      /* what the leader said before each turn; NULL: go on */
+    said; /* commands that the leader named before each turn; NULL: go on */
     int come;  /* number of members that are at the next turn */
     bool open; /* there are samples to make */
     bool in_turns;
     double began, first, slope; /* turn i takes first + i slope */
-    double start;       /* as `began`, in seconds of work that ranks have got */
+    double start; /* the start, as `began`, in seconds of work that ranks have
+                     got */
     uint32_t turns;     /* number of turns in this jump */
     uint32_t fed;       /* tokens that a turn of the jump feeds */
     uint32_t fresh;     /* samples that begin with the jump */
@@ -77,12 +78,12 @@ struct generation {
     uint64_t version;   /* number of the jump, of which no other has the same */
     uint32_t prompts;   /* prompts that the jump feeds */
     double keys;        /* keys that the tokens of its first turn look at */
-    rlf_turns seen, decodes;    /* since the last report */
+    rlf_turns seen, decodes; /* turns since the last report */
     generation *older; /* the next of the list of all generations of a step */
 };
 
 typedef struct rank_state {
-    RLF_VEC(mail) mail; /* from `next` on */
+    RLF_VEC(mail) mail; /* messages, from `next` on */
     size_t next;
     double heard;          /* the time at which the last of the mail is there */
     command_progress *now; /* the command that it stands at, or works on */
@@ -108,7 +109,7 @@ struct rlf_ranks {
     RLF_VEC(event) ends;
     double served;   /* seconds that each rank at work has got so far */
     double demand;   /* cores that ranks at work need */
-    uint64_t number; /* of the last event that was made */
+    uint64_t number; /* the number of the last event that was made */
     double now;      /* the clock, seconds */
     double free;     /* the time at which the controller is free */
     rlf_arena **arenas;
@@ -127,7 +128,7 @@ void rlf_ranks_schedule_end(rlf_ranks *r, event e);
 /* The seconds that a rank at work has got now, and will have at a time, if no
  * other begins or ends. */
 double rlf_ranks_served(const rlf_ranks *r, double at);
-/* So many ranks more, or less, are at work. */
+/* Counts that so many ranks more, or less, are at work. */
 void rlf_ranks_demand(rlf_ranks *r, double more);
 void rlf_ranks_report(rlf_ranks *r, rlf_rank_event said);
 void rlf_ranks_see(const rlf_ranks *r, rlf_seen seen);
@@ -163,7 +164,8 @@ uint64_t rlf_ranks_pages_more(const generation *g, const sample *s);
 /* The last at work give up their pages and wait, until there are enough for the
  * next turn. */
 void rlf_ranks_preempt(generation *g);
-/* Of so many turns those for which there are pages; at least 1. */
+/* Returns the number of turns, of so many, for which there are pages; at least
+ * 1. */
 uint32_t rlf_ranks_paged_turns(const generation *g, uint32_t turns);
 
 #endif

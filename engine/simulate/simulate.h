@@ -22,9 +22,10 @@ typedef enum rlf_portion_kind {
     RLF_PORTION_FORWARD,
     RLF_PORTION_BACKWARD, /* both gradients, or of a schedule that splits it */
     RLF_PORTION_WEIGHTS,  /* all but those of weights, which are asked for so */
-    RLF_PORTION_FINISH,   /* of an update, behind all micro-batches */
-    RLF_PORTION_OPEN,     /* its outputs are made */
-    RLF_PORTION_STEP,     /* of a rank, apart from all calls; no node */
+    RLF_PORTION_FINISH,   /* what follows all micro-batches of an update */
+    RLF_PORTION_OPEN,     /* the outputs of a call are made */
+    RLF_PORTION_STEP, /* the step of a rank apart from all calls; it has no node
+                       */
 } rlf_portion_kind;
 
 /* A part of a call on one rank. */
@@ -32,7 +33,7 @@ typedef struct rlf_portion {
     rlf_portion_kind kind;
     const rlf_node *node;
     int rank;
-    double rows;             /* on average; of a micro-batch no whole number */
+    double rows; /* rows on average; of a micro-batch no whole number */
     double prompt, response; /* tokens of each, on average */
     int chunk;
     int micros; /* FORWARD, BEFORE: micro-batches of the pass */
@@ -54,9 +55,9 @@ typedef struct rlf_durations {
     double (*weights)(void *self, const rlf_rank_command *command);
     double (*handover)(void *self, const rlf_node *node, int rank,
                        uint32_t samples, uint64_t tokens);
-    double post; /* of the controller, for each command */
+    double post; /* seconds of the controller for each command */
     double mail; /* a command to its rank, or a report to the controller */
-    int cores;   /* that all ranks share; 0: each has its own */
+    int cores;   /* cores that all ranks share; 0: each has its own */
     bool other;  /* portions of OPEN and STEP are asked for, too */
     bool known;  /* the same portion always takes as long, and nobody counts how
                     often it is asked for: it may be asked for once */
@@ -71,7 +72,7 @@ typedef enum rlf_spent {
     RLF_SPENT_OTHER,
     RLF_SPENT_MESSAGES, /* edges, and samples that go to other replicas */
     RLF_SPENT_WEIGHTS,
-    RLF_SPENT_BUBBLE, /* in an update or call, waiting for other ranks of it */
+    RLF_SPENT_BUBBLE, /* waiting in an update or call for other ranks of it */
     RLF_SPENTS
 } rlf_spent;
 extern const char *const rlf_spent_words[RLF_SPENTS];
@@ -83,10 +84,10 @@ typedef struct rlf_span_spent {
     const rlf_node *node; /* NULL: none */
     uint64_t step, command;
     double from, to;
-    double bubble;  /* of that, waiting for other stages */
+    double bubble;  /* of that, seconds of waiting for other stages */
     double work;    /* seconds of a core, of which others may take some */
-    uint32_t turns; /* of a generation, else 0 */
-    uint32_t rows;  /* at work in these turns */
+    uint32_t turns; /* turns of a generation, else 0 */
+    uint32_t rows;  /* rows at work in these turns */
 } rlf_span_spent;
 
 typedef struct rlf_simulated rlf_simulated;
@@ -101,14 +102,15 @@ typedef struct rlf_simulate_options {
      * of this number has, as far as numbers alone decide (rlf_answers.number).
      */
     uint64_t number;
-    uint32_t steps; /* at least 1; with `spread` at most so many */
+    uint32_t steps; /* the number of steps, at least 1; with `spread` at most so
+                       many */
     /* Not 0: no more steps when those behind the first `warm` tell how long one
      * takes to this part of it (rlf_simulated_spread). */
     double spread;
     uint32_t warm;
     /* Asked after each step behind those: true, and no more of them. NULL:
      * nobody is. */
-    void *arg; /* of `enough` */
+    void *arg; /* the argument of `enough` */
     bool (*enough)(void *arg, const rlf_simulated *so_far);
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
@@ -134,7 +136,7 @@ typedef struct rlf_step_counts {
 
 /* Turns of a generation in which samples wait for pages. */
 typedef struct rlf_page_waits {
-    double turns;     /* of all ranks and steps */
+    double turns;     /* turns of all ranks and steps */
     double rows;      /* samples at work in them, summed */
     uint32_t waiting; /* samples of a replica that waited at once, at most */
 } rlf_page_waits;
@@ -148,12 +150,12 @@ struct rlf_simulated {
     double (*spent)[RLF_SPENTS]; /* per rank */
     uint64_t samples, tokens;    /* generated */
     uint64_t commands, messages, weights;
-    double bytes;      /* of messages; INFINITY: nothing bounds it */
+    double bytes;      /* bytes of messages; INFINITY: nothing bounds them */
     uint64_t moved;    /* samples that went to another replica */
     uint32_t *waiting; /* per node: samples of a replica that waited for a seat
                           at once, at most */
     rlf_page_waits *paged; /* per node: those that waited for pages instead */
-    rlf_digest digest; /* of all that every rank did, and when */
+    rlf_digest digest;     /* the digest of all that every rank did, and when */
 };
 
 /* In `arena`. RLF_BUG if the run stands still. */

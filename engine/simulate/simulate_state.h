@@ -19,7 +19,7 @@ typedef struct sequences {
 
 /* The time of a command that many ranks carry out together, found once. */
 typedef struct passes {
-    uint64_t n; /* of the command, + 1 */
+    uint64_t n; /* the number of the command, + 1 */
     double seconds;
     double *busy; /* per rank: of that at work; the rest it waits for stages */
 } passes;
@@ -27,14 +27,15 @@ typedef struct passes {
 /* The ranks that report the samples of a generation, found once for all of
  * them. */
 typedef struct reporters {
-    uint64_t n;  /* of the command, + 1 */
+    uint64_t n;  /* the number of the command, + 1 */
     int *shares; /* per rank: so many of its shares do */
 } reporters;
 
 /* The rows of one replica, as micro-batches that are all alike. */
 typedef struct micros {
     int n;
-    double rows, prompt, response; /* of one; tokens of each row */
+    /* Rows of one; tokens of each row's prompt and response. */
+    double rows, prompt, response;
 } micros;
 
 /* Seconds that updates which are carried out together last took. */
@@ -48,7 +49,7 @@ typedef struct updates {
 
 /* The reading that a replica last did in a pipeline. */
 typedef struct reading {
-    uint64_t n; /* of the command, + 1; 0: nothing yet */
+    uint64_t n; /* the number of the command, + 1; 0: nothing yet */
     const uint32_t *rows;
     micros micros;
     double seconds;
@@ -59,7 +60,8 @@ typedef struct reading {
  * ends. All of a step's rows stay where they are while it lasts. */
 enum { RLF_SIM_SUMS = 1 << 10 };
 typedef struct row_sum {
-    const rlf_length *list; /* of the sequences, from `first` on; NULL: none */
+    /* Lengths of the sequences, from `first` on; NULL: none. */
+    const rlf_length *list;
     const uint32_t *rows;
     uint32_t first, n;
     uint64_t prompt, response;
@@ -72,8 +74,8 @@ typedef struct simulation {
     rlf_answers answers;
     rlf_control *control;
     rlf_ranks *ranks;
-    rlf_arena *arena;  /* of the whole */
-    rlf_arena **step_arenas; /* of what is known of a step's instances */
+    rlf_arena *arena; /* the arena of what lasts for the whole simulation */
+    rlf_arena **step_arenas; /* arenas of what is known of a step's instances */
     int n_steps;
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
@@ -81,7 +83,7 @@ typedef struct simulation {
     reporters reporters;
     updates *updates;   /* per node, of which it is the last */
     reading **readings; /* per node and replica; NULL: it has not read yet */
-    row_sum *sums;      /* of this step, by a hash of their rows */
+    row_sum *sums;      /* sums of this step, by a hash of their rows */
     double *bubble;     /* per rank: the part of the command that it works on in
                            which     it waits for other stages and replicas */
     rlf_simulated *out;

@@ -18,9 +18,9 @@ typedef struct rlf_step_kind {
     /* Nothing in its own blocks takes time, as in those that only write a
      * checkpoint. */
     bool empty;
-    double seconds; /* that a step of the kind takes: to be set */
-    double added;   /* of that, by blocks that no kind has whose number divides
-                       this one: rlf_step_kinds_mean sets it */
+    double seconds; /* seconds of a step of the kind, which the caller sets */
+    double added;   /* of that, seconds of blocks that no kind has whose number
+                       divides this one; rlf_step_kinds_mean sets it */
 } rlf_step_kind;
 
 /* The kinds of a program's steps by number, from the usual one on, which is

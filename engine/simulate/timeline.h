@@ -9,11 +9,11 @@
 
 typedef struct rlf_timeline {
     int ranks;
-    RLF_VEC(rlf_span_spent) spans; /* in the order in which they end */
+    RLF_VEC(rlf_span_spent) spans; /* spans, in the order in which they end */
     /* Further texts about it, where they are there: */
     const char *title;
     const char *const *names; /* per node; NULL: those of their classes */
-    const double *ends;       /* of steps 1, 2, ... */
+    const double *ends;       /* the ends of steps 1, 2, ... */
     uint32_t steps;
 } rlf_timeline;
 

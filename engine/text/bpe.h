@@ -22,8 +22,8 @@ typedef struct rlf_bpe {
     uint32_t byte_ids[256]; /* byte_level: of each byte; byte_fallback: of each
                                <0xHH>; else RLF_NO_ID */
     uint32_t unk;           /* RLF_NO_ID: none */
-    rlf_str prefix;         /* of all symbols of a word but the first */
-    rlf_str suffix;         /* of the last one */
+    rlf_str prefix; /* the text before all symbols of a word but the first */
+    rlf_str suffix; /* the text behind the last symbol of a word */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
     const char *built; /* the class that has built it without unk, or NULL */
     bool cuts;        /* a word may be cut before a sign of a space, ... */

@@ -14,7 +14,7 @@
 
 typedef struct rlf_charsmap rlf_charsmap;
 
-/* From base 64. RLF_USER where it is damaged. */
+/* Makes the map of a text in base 64. RLF_USER where it is damaged. */
 rlf_status rlf_charsmap_new(rlf_arena *arena, const char *file,
                             const char *base64, rlf_err *err,
                             rlf_charsmap **out);

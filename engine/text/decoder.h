@@ -31,8 +31,8 @@ typedef struct rlf_decode_step {
 typedef struct rlf_decoder {
     rlf_decode_step *steps;
     size_t n_steps, room;
-    bool byte_level;    /* then characters stand for bytes */
-    bool byte_fallback; /* then <0xHH> is a byte */
+    bool byte_level;    /* characters stand for bytes */
+    bool byte_fallback; /* <0xHH> is a byte */
     bool join;          /* no decoder: tokens with spaces between */
     bool drop_first;    /* Metaspace: nothing for signs of the first token */
     bool with_first;    /* the first token is written in its own way */

@@ -17,7 +17,7 @@ typedef struct rlf_detokenizer {
     uint32_t waits;     /* the token whose end is written otherwise if it is the
                            last; RLF_NO_ID: none */
     uint32_t n_written; /* bytes of it that are written */
-    bool waits_first;   /* it is the first one */
+    bool waits_first;   /* the token that waits is the first one */
     uint8_t n_held;     /* bytes of a character that is not complete */
     char held[4];
     uint8_t cleaned[RLF_CLEAN_STEPS]; /* bytes that wait in each (clean.h) */

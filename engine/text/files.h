@@ -8,7 +8,8 @@
 #include "engine/base/str.h"
 
 typedef struct rlf_tokenizer_file {
-    const char *name; /* as a saved directory has it, in a folder or not */
+    /* The file's name in a saved directory, in a folder or not. */
+    const char *name;
     rlf_str bytes;
 } rlf_tokenizer_file;
 

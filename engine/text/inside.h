@@ -17,8 +17,8 @@ enum { RLF_IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
 /* The words of its own files that decide which class builds it. */
 typedef struct rlf_class_words {
-    const char *class; /* without "Fast", or NULL, */
-    const char *said;  /* and with it */
+    const char *class; /* the class without "Fast", or NULL */
+    const char *said;  /* the class as it is written */
     bool code;         /* a program makes it */
     bool byte_level;   /* tokenizer.json has this word */
 } rlf_class_words;
@@ -26,27 +26,28 @@ typedef struct rlf_class_words {
 struct rlf_tokenizer {
     rlf_arena *arena;
     rlf_scratches *scratches;
-    const char *dir;  /* where its files are */
-    const char *file; /* tokenizer.json or vocab.json, for messages, */
-    const char *config_path; /* as tokenizer_config.json beside it */
-    bool pair;        /* it is vocab.json */
+    const char *dir;         /* the directory of its files */
+    const char *file;        /* tokenizer.json or vocab.json, for messages */
+    const char *config_path; /* the path of tokenizer_config.json beside it */
+    bool pair;               /* the file is vocab.json */
     const char *built; /* the class that builds it; NULL: none */
-    const struct rlf_builder *builder; /* that (class.h) */
+    const struct rlf_builder *builder; /* the builder of the class (class.h) */
     const char *fill; /* a text with it is written otherwise; NULL: none */
     rlf_class_words named_by;
-    bool mends;       /* it asks for the pattern of Mistral's models, */
-    bool mended;      /* and the config.json beside it is of one */
+    bool mends;       /* the class asks for the pattern of Mistral's models */
+    bool mended;      /* the config.json beside it is of a Mistral model */
     bool plain;       /* special tokens in texts are split as any text */
     uint32_t n_words; /* tokens of the vocabulary, without added ones */
     uint32_t vocab;   /* largest id + 1 */
-    uint32_t room;    /* of texts and added_by_id */
-    rlf_str *texts;   /* by id, as the file writes them; p NULL: none */
-    rlf_str *words;   /* by id, as the model sees them; p NULL: none */
-    rlf_str *pieces;  /* by id, the bytes in a text */
+    uint32_t room;    /* the room of texts and added_by_id */
+    rlf_str *texts;   /* texts by id, as the file writes them; p NULL: none */
+    rlf_str *words;   /* texts by id, as the model sees them; p NULL: none */
+    rlf_str *pieces;  /* bytes by id, as they are in a text */
     rlf_added **added_by_id; /* NULL: not an added token */
     RLF_VEC(const rlf_added *) added;
     rlf_map added_by_text;
-    uint32_t next_id; /* behind the vocabulary and all added tokens */
+    /* The least id behind the vocabulary and all added tokens. */
+    uint32_t next_id;
     rlf_finder before, after; /* normalization */
     rlf_normalizer normalizer;
     rlf_pre_tokenizer pre_tokenizer;
@@ -54,7 +55,8 @@ struct rlf_tokenizer {
     rlf_decoder decoder;
     bool cleans; /* decoded text loses spaces (clean.h) */
     bool bos_by_class, eos_by_class; /* no file names it */
-    rlf_ids prefix, suffix, eos; /* in the arena */
+    /* Ids before, behind and at the end of a text, in the arena. */
+    rlf_ids prefix, suffix, eos;
     uint32_t bos;
     RLF_VEC(rlf_named_token) named;
     rlf_digest digest;
@@ -69,8 +71,8 @@ uint32_t rlf_byte_char(unsigned char byte);
  * tokenizer_config.json, with what special_tokens_map.json names, or NULL. */
 rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
                               const json_t *config, rlf_err *err);
-/* Its parts: the model with the vocabulary, behind the pre-tokenizer; and what
- * stands before and after a text. */
+/* Reads its parts: the model with the vocabulary, behind the pre-tokenizer; and
+ * what stands before and after a text. */
 rlf_status rlf_tokenizer_model(rlf_tokenizer *tokenizer, const json_t *model,
                                rlf_err *err);
 rlf_status rlf_tokenizer_post(rlf_tokenizer *tokenizer, const json_t *json,
@@ -106,8 +108,8 @@ rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, rlf_added *added,
  * is named by an object of names, and "extra_special_tokens" is a list or
  * absent. */
 void rlf_tokenizer_gather(json_t *config, json_t *map);
-/* After that: its list of special tokens without a name, or NULL; and whether a
- * name stands for the token. */
+/* Returns its list of special tokens without a name after that, or NULL; and
+ * whether a name stands for the token. */
 json_t *rlf_tokenizer_extra(const json_t *config);
 bool rlf_tokenizer_is_named(const json_t *config, const char *token);
 /* ... or is it of that list? */

@@ -19,12 +19,12 @@ typedef enum rlf_word_model_kind {
 typedef struct rlf_word_model {
     rlf_word_model_kind kind;
     rlf_vocabulary vocabulary;
-    rlf_bpe bpe;             /* of the first kind, */
-    rlf_unigram unigram;     /* the second, */
-    rlf_wordpiece wordpiece; /* and the others */
+    rlf_bpe bpe;             /* the model of a BPE */
+    rlf_unigram unigram;     /* the model of a UNIGRAM */
+    rlf_wordpiece wordpiece; /* the models of the other kinds */
 } rlf_word_model;
 
-/* Of one model. */
+/* The memory of one model at work. */
 typedef struct rlf_word_model_work {
     rlf_bpe_work bpe;
     rlf_unigram_work unigram;

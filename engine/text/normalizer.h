@@ -31,7 +31,7 @@ typedef struct rlf_normalizer {
         rlf_normal_kind kind;
         int form;          /* FORM: utf8proc's options */
         rlf_regex *regex;  /* REPLACE: its matches by `text` */
-        rlf_str text;      /* also of PREPEND */
+        rlf_str text;      /* the text of a REPLACE or a PREPEND */
         rlf_charsmap *map; /* CHARSMAP */
         bool left, right;  /* STRIP: of which sides */
     } * data;

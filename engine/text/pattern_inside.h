@@ -16,9 +16,9 @@ typedef struct pattern_reader {
     const char *begin, *p; /* the text and how far it is read */
     rlf_pattern *out;
     pattern_options options;
-    const char *wrong; /* why reading stopped; NULL: it goes on */
+    const char *wrong; /* the reason why reading stopped; NULL: it goes on */
     uint32_t last;     /* the character before, of a (?i) literal, or 0 */
-    size_t depth;      /* of groups and classes */
+    size_t depth;      /* the depth of groups and classes */
 } pattern_reader;
 
 /* Stop; false, for the caller to return. */
@@ -27,7 +27,7 @@ bool pattern_stop(pattern_reader *r, const char *wrong);
 uint32_t pattern_take(pattern_reader *r);
 /* One character, as a set. */
 rlf_codes pattern_one(pattern_reader *r, uint32_t code);
-/* After a backslash, p at what follows: a character (*code) or a class (*set,
+/* Reads what follows a backslash, at p: a character (*code) or a class (*set,
  * *is_set). `inside` a bracketed class. Anchors and \R are not here. */
 bool pattern_escape(pattern_reader *r, bool inside, bool *is_set,
                     uint32_t *code, rlf_codes *set);

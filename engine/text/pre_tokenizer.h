@@ -40,8 +40,8 @@ typedef struct rlf_pre_tokenizer {
 /* Words of a text: [from, to) of `text`. */
 typedef struct rlf_pretokens {
     rlf_buf text;
-    size_t first; /* so many of its bytes are what the first character of the
-                     whole text has become; 0: it does not begin it */
+    size_t first; /* bytes of it that the first character of the whole text has
+                     become; 0: it does not begin the text */
     bool inside;  /* the text goes on after other text: a word that begins it
                      gets no space in front */
     struct rlf_pretoken {

@@ -26,11 +26,14 @@ typedef struct rlf_regex_walk {
     const char *p;
     size_t n;
     void *match;
-    unsigned char *kinds; /* of each character; NULL: the text itself */
-    size_t room;          /* for so many of them */
+    unsigned char *kinds; /* the class of each character; NULL: the text itself
+                             is searched */
+    size_t room; /* the number of characters that `kinds` has room for */
     size_t units;         /* characters, or bytes of a literal's text */
-    size_t start, last;   /* in units: the search's start, the match's end */
-    size_t unit, byte;    /* how far units are counted in bytes */
+    /* Units at which the search starts and the match ends. */
+    size_t start, last;
+    /* The last unit and byte up to which units were counted. */
+    size_t unit, byte;
     bool any;             /* there has been a match */
 } rlf_regex_walk;
 

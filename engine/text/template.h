@@ -14,16 +14,17 @@
 
 typedef struct rlf_named_template {
     const char *name; /* "default" of the one that chat_template.jinja is */
-    const char *file; /* that it is of */
+    const char *file; /* the file that it is of */
     const char *part; /* words for what of the file it is; NULL: all of it */
     rlf_str source;   /* p NULL: it is no text, or cannot be read */
-    rlf_err why;      /* it cannot be read, else clear */
+    rlf_err why;      /* the error of reading it, else clear */
 } rlf_named_template;
 
 typedef struct rlf_named_templates {
     const rlf_named_template *data;
     size_t count;
-    bool single; /* it is one that has no name, called "default" here */
+    bool single; /* it is the only one, which has no name and is called
+                    "default" here */
 } rlf_named_templates;
 
 /* The chat templates beside a tokenizer: those of chat_template.jinja and of

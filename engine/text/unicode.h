@@ -46,13 +46,13 @@ bool rlf_unicode_folds_long(rlf_codes set);
 /* May the two in a row be one character in another case (ss)? */
 bool rlf_unicode_pair_folds(uint32_t first, uint32_t second);
 
-/* Of a word, as the reference's added tokens see it: the class [:word:] and
- * the two joiners. */
+/* Says whether it is of a word, as the reference's added tokens see it: the
+ * class [:word:] and the two joiners. */
 bool rlf_unicode_is_word(uint32_t code);
 bool rlf_unicode_is_space(uint32_t code);
-/* As the reference's normalizers see it, each by the version of Unicode that it
- * has: a combining mark, one that takes no space, a control character or one
- * without a use. */
+/* Say what the reference's normalizers see in it, each by the version of
+ * Unicode that it has: a combining mark, one that takes no space, a control
+ * character or one without a use. */
 bool rlf_unicode_is_mark(uint32_t code);
 bool rlf_unicode_is_nonspacing(uint32_t code);
 bool rlf_unicode_is_control(uint32_t code);

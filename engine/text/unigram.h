@@ -13,7 +13,7 @@
 typedef struct rlf_unigram {
     const rlf_vocabulary *vocabulary;
     rlf_trie trie;
-    const double *scores;   /* by id */
+    const double *scores;   /* log-probabilities by id */
     double unknown;         /* the score of a character that is no token */
     uint32_t unk;           /* RLF_NO_ID: none */
     uint32_t byte_ids[256]; /* byte_fallback: of each <0xHH> */

@@ -12,7 +12,8 @@
 typedef RLF_VEC(uint32_t) rlf_ids;
 
 typedef struct rlf_vocabulary {
-    const rlf_str *tokens; /* by id, as words have them; p NULL: no token */
+    /* Tokens by id, as words have them; p NULL: no token. */
+    const rlf_str *tokens;
     uint32_t n_tokens;
     uint32_t *slots; /* hash table of ids by token; RLF_NO_ID: free */
     size_t n_slots;

@@ -12,7 +12,7 @@
 
 typedef struct rlf_wordpiece {
     const rlf_vocabulary *vocabulary;
-    rlf_str prefix;   /* of tokens within a word */
+    rlf_str prefix;   /* the text before tokens within a word */
     size_t most;      /* characters of a word; a longer one is unknown */
     uint32_t longest; /* bytes of a token */
     uint32_t unk;     /* RLF_NO_ID: none */

@@ -67,7 +67,7 @@ rlf_status rlf_lengths_of_classes(const double count[RLF_TAIL_LENGTHS],
                                   const double tokens[RLF_TAIL_LENGTHS],
                                   rlf_err *err, rlf_length_distribution *out);
 
-/* Of n lengths, at least one, each as likely. */
+/* Makes the distribution of n lengths, at least one, each as likely. */
 rlf_length_distribution rlf_lengths_of_list(const uint32_t *list, size_t n,
                                             rlf_arena *arena);
 /* Are all lengths that are cut at `most` the same? */
@@ -88,8 +88,8 @@ double rlf_lengths_longest(const rlf_length_distribution *d, double n,
  * and sample; its purpose is set here). */
 uint32_t rlf_lengths_draw(const rlf_length_distribution *d,
                           const rlf_random_key *key, uint32_t most);
-/* As it is written on a command line; a histogram or list as a comment on it.
- */
+/* Writes it as it is written on a command line; a histogram or list as a
+ * comment on it. */
 void rlf_lengths_print(const rlf_length_distribution *d, rlf_buf *out);
 
 #endif

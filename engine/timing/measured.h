@@ -36,7 +36,7 @@ typedef struct rlf_measured_piece {
 
 typedef struct rlf_measured_said {
     double seconds;
-    bool exact;  /* by a line of just this cut */
+    bool exact;  /* a line of just this cut gave the seconds */
     bool beyond; /* x is outside of what was measured by more than a tenth */
 } rlf_measured_said;
 

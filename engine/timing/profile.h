@@ -18,7 +18,7 @@
 
 enum {
     RLF_PROFILE_FORMAT = 3,    /* 2 is read as well: see profile.c */
-    RLF_PROFILE_SAMPLES = 512, /* of a line, the newest */
+    RLF_PROFILE_SAMPLES = 512, /* samples of a line that are kept, the newest */
 };
 
 /* The key of a line. `call` is "actor.generate", "update" and so on: of all
@@ -27,8 +27,8 @@ typedef struct rlf_profile_key {
     rlf_measured_kind kind;
     const char *call;
     int tp, pp, stage, dp; /* dp: of FINISH alone, else 0 */
-    int threads; /* of the rank; 0: there are more ranks than cores, so that
-                    who waits sleeps at once */
+    int threads; /* threads of the rank; 0: there are more ranks than cores, so
+                    that a rank that waits sleeps at once */
     /* Of what goes through a table micro-batch by micro-batch (FORWARD,
      * BACKWARD, WEIGHTS), which passes through one of the stage's chunks: how
      * many it has, else 0; whether the second of two is on the way back; and
@@ -49,8 +49,8 @@ typedef struct rlf_profile_line {
 typedef struct rlf_profile_lengths {
     const char *call;
     double prompt; /* tokens, on average */
-    /* of each class: responses, and their tokens in all; tokens 0: not known,
-     * which only a file may say */
+    /* By class: responses, and their tokens in all; tokens 0: not known, which
+     * only a file may say. */
     double count[RLF_TAIL_LENGTHS], tokens[RLF_TAIL_LENGTHS];
 } rlf_profile_lengths;
 
@@ -60,7 +60,8 @@ typedef struct rlf_profile_model {
 } rlf_profile_model;
 
 typedef struct rlf_profile {
-    const char *path; /* for messages; NULL: it was not read from a file */
+    const char *path; /* the path for messages; NULL: the profile was not read
+                         from a file */
     const char *machine;
     int cores;
     bool gpu; /* it was measured on GPUs */

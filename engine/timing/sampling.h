@@ -16,32 +16,32 @@ enum { RLF_SAMPLING_PARTS = 16 };
 /* Turns that are much alike. */
 typedef struct rlf_sampling_part {
     double turns;
-    double rows;  /* at work, on average */
+    double rows;  /* rows at work, on average */
     double made;  /* tokens that each of them has already, on average */
     double fresh; /* samples that begin in each turn, but for the first turn of
                      all */
     double complete; /* part of all samples that is complete after it */
-    double burst; /* of these so many begin in one turn; 0: they are spread */
+    double burst;    /* rows that begin in one turn; 0: they are spread */
 } rlf_sampling_part;
 
 /* Pages of keys and values of a replica. */
 typedef struct rlf_sampling_pages {
-    double pages;  /* that there are; INFINITY: enough */
-    double tokens; /* of one sample in a page */
+    double pages;  /* pages that there are; INFINITY: enough */
+    double tokens; /* tokens of one sample in a page */
     double prompt; /* tokens of each prompt, */
-    double group;  /* which so many neighbouring samples share */
+    double group;  /* neighbouring samples that share these */
 } rlf_sampling_pages;
 
 typedef struct rlf_sampling {
     const rlf_length_distribution *lengths; /* NULL: all have `most`,
                                                for rlf_sampling_play alone */
     double most;                            /* tokens of a response at most */
-    double rows;                            /* of a replica, at least 1 */
+    double rows;                            /* rows of a replica, at least 1 */
     double seats;
     double replicas;
 } rlf_sampling;
 
-/* In the order of time; their number is at least 1. */
+/* Finds the parts in the order of time; returns their number, at least 1. */
 int rlf_sampling_parts(const rlf_sampling *sampling,
                        rlf_sampling_part out[RLF_SAMPLING_PARTS]);
 

@@ -42,14 +42,15 @@ const char *rlf_seconds_word(rlf_seconds_term term);
 
 typedef struct rlf_seconds {
     double term[RLF_SECONDS_TERMS];
-    double total; /* of sums too: with the larger of the first two by summand */
+    double total; /* seconds in all; of sums with the larger of the first two by
+                     summand */
 } rlf_seconds;
 
 /* ---- lines ---- */
 
 typedef enum rlf_line_kind {
-    RLF_LINE_COLLECTIVE, /* by bytes that a rank sends */
-    RLF_LINE_MESSAGE,    /* likewise */
+    RLF_LINE_COLLECTIVE, /* a collective, by bytes that a rank sends */
+    RLF_LINE_MESSAGE,    /* a message, by its bytes */
     RLF_LINE_COPY,       /* between host and device, by bytes */
 } rlf_line_kind;
 
@@ -59,7 +60,7 @@ typedef struct rlf_line {
     rlf_line_kind kind;
     int ranks; /* COLLECTIVE: of so many; MESSAGE: 2; COPY: 1 */
     double fixed, each, least, most;
-    double spread; /* of the measurements, as a part of them */
+    double spread; /* the spread of the measurements, as a part of their mean */
 } rlf_line;
 
 double rlf_line_at(const rlf_line *line, double x);
@@ -91,7 +92,7 @@ typedef struct rlf_rank_links {
     const rlf_layout *layout;
     int rank;
     struct {
-        int ranks; /* of the group; 0: not known yet */
+        int ranks; /* ranks of the group; 0: not known yet */
         rlf_link_speed link;
     } of[RLF_AXIS_SETS];
 } rlf_rank_links;

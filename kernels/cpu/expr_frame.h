@@ -21,7 +21,7 @@ typedef struct hop {
 /* The rows of a rows domain that a run is about. */
 typedef struct rows {
     bool none;                  /* not part of this run */
-    uint32_t n;                 /* of list, or all rows of the space */
+    uint32_t n; /* the length of the list, or all rows of the space */
     const uint32_t *list;       /* NULL: all */
     const rlf_expr_part *parts; /* parts with token ranges, or NULL */
 } rows;
@@ -34,18 +34,18 @@ struct rlf_expr_frame {
     rlf_queue *queue;
     rlf_arena *arena;
     rlf_expr_loop *const *loops;
-    const rlf_space **space; /* by domain */
+    const rlf_space **space; /* spaces, by domain */
     void **temp;
     int *undecided; /* the last choice of texts by a NaN, or -1 */
     hop *hops;
-    rows *rows; /* by domain */
+    rows *rows; /* rows, by domain */
     uint64_t seed;
     bool scalars; /* outputs on the scalar domain are wanted */
-    /* of the stage that runs */
+    /* The state of the stage that runs. */
     const rlf_expr_stage *stage;
     char **base;    /* per register: its place in memory, */
-    size_t *stride; /* and bytes from one token to the next */
-    size_t room;    /* of base and stride */
+    size_t *stride; /* by register: bytes from one token to the next */
+    size_t room;    /* the room of base and stride */
     char *scratch;
     size_t scratch_size;
     const uint32_t *row; /* the rows that ROWS steps work on */

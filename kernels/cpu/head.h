@@ -17,11 +17,12 @@ typedef struct chunk {
 
 typedef struct tile {
     head_args a;
-    int64_t rows;               /* at most */
+    int64_t rows;               /* the number of rows at most */
     int64_t first, n;           /* the rows now in it */
     int64_t token, held;        /* the first token held here, and how many */
     int64_t n_slices, n_chunks; /* held here */
-    int64_t places, place;      /* that share the vocabulary; this one */
+    int64_t places, place; /* the number of places that share the vocabulary,
+                              and this one */
     int64_t ld;
     slice *slices;
     chunk *chunks;

@@ -30,7 +30,7 @@ norm(const rlf_real *x, const float *weight, float eps, int64_t d, rlf_real *y)
 }
 
 typedef struct rotation {
-    const float *cos, *sin; /* of rope_table */
+    const float *cos, *sin; /* cosines and sines of rope_table */
     int64_t half;
     bool back;
 } rotation;

@@ -35,8 +35,9 @@ n_pairs(int64_t k)
 /* Numbers of bf16, n of them, become floats. */
 void ISA(bf16_widen)(const uint16_t *x, int64_t n, float *out);
 
-/* From w[rows, cols] of bf16, packed for FORWARD: rows first..first+n-1 of its
- * columns col..col+NR-1, as [n][NR] floats. Columns behind the last are 0. */
+/* Takes from w[rows, cols] of bf16, packed for FORWARD, rows first..first+n-1
+ * of its columns col..col+NR-1, as [n][NR] floats. Columns behind the last are
+ * 0. */
 void ISA(panel_turn)(const uint16_t *packed, int64_t cols, int64_t first,
                      int64_t n, int64_t col, float *out);
 

@@ -79,7 +79,7 @@ stage_prefixes(rlf_queue *queue, rlf_prefixes *p, int64_t n_seqs, rlf_err *err)
     return stage_offsets(queue, &p->parents, n_seqs, err);
 }
 
-/* Or what the caller has there. */
+/* Finds the offsets, or takes those that the caller has there. */
 static inline rlf_status
 place_offsets(rlf_queue *queue, const int32_t **array, const int32_t *there,
               int64_t n, rlf_err *err)

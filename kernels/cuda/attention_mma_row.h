@@ -17,7 +17,8 @@ struct forward {
     const int32_t *parents; /* of packed sequences; NULL: none is shared */
     int heads, kv_heads, group, d, window;
     float scale, c;        /* c: scale * log2 e */
-    float cap_in, cap_out; /* of a soft cap: scale / cap, cap / scale; or 0 */
+    /* Factors of a soft cap: scale / cap, cap / scale; or 0. */
+    float cap_in, cap_out;
     const uint16_t *q;
     uint16_t *o;
     int64_t ldq, ldo;
@@ -102,7 +103,7 @@ begin(sums<MT, D> &s)
 /* The places of a warp's rows: `first`.. of the n of a sequence. */
 struct places {
     int first, n;
-    int start;   /* of the sequence's new tokens */
+    int start;   /* the position of the sequence's first new token */
     int low, to; /* positions of the first and the last row; to < 0: none */
 };
 

@@ -77,7 +77,7 @@ struct packed_keys {
 /* In a page: keys [page_size, d], values [page_size, d] of a head, then of the
  * next. */
 struct paged_keys {
-    const uint16_t *kv; /* of the key/value head, in page 0 */
+    const uint16_t *kv; /* keys or values of the key/value head, in page 0 */
     const int32_t *pages;
     int64_t page_stride;
     int page_size, d;

@@ -19,8 +19,8 @@ typedef struct columns {
     int64_t m, d, each;
     const rlf_real *a, *b; /* b NULL: none */
     int64_t lda, ldb;
-    const float *center; /* of row and group, `groups` a row; NULL: 0 */
-    const float *scale;  /* of row and group, as `center` */
+    const float *center; /* centers by row and group, `groups` a row; NULL: 0 */
+    const float *scale;  /* scales by row and group, as `center` */
     int64_t groups;
     float *sum; /* [groups / each, d] */
 } columns;

@@ -49,8 +49,8 @@ __float2bfloat16_rn(float x)
     return {rlf_f32_to_bf16(x)};
 }
 
-/* Of the thread that runs; each thread of the host emulates a GPU of its own.
- */
+/* The position of the thread that runs; each thread of the host emulates a GPU
+ * of its own. */
 extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 #define __global__

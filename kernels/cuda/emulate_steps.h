@@ -37,8 +37,8 @@ bool rlf_emulated_runs(const rlf_emulated_steps *steps);
 /* All that was recorded, which may be freed meanwhile. */
 void rlf_emulated_replay(rlf_emulated_steps *steps,
                          rlf_emulated_steps *recorded);
-/* After an operation or what was put down: did a kernel meet an index out of
- * range? */
+/* Says, after an operation or what was put down, whether a kernel met an index
+ * out of range. */
 rlf_status rlf_emulated_launched(const char *operation, rlf_err *err);
 /* The device memory of the calling thread, where it is not the host's. */
 void rlf_emulated_memory(const void *base, size_t bytes);

@@ -29,14 +29,15 @@ typedef struct line {
 
 /* Bins in shared memory, which adds numbers of 32 bits at once. */
 typedef struct shared_bins {
-    uint32_t low[SAMPLE_BINS], high[SAMPLE_BINS]; /* of the mass */
+    /* The low and high words of the mass in each bin. */
+    uint32_t low[SAMPLE_BINS], high[SAMPLE_BINS];
     uint32_t count[SAMPLE_BINS];
 } shared_bins;
 
 /* The shared memory of a block. */
 typedef struct board {
     shared_bins bins;
-    uint64_t mass[WARP]; /* of each warp */
+    uint64_t mass[WARP]; /* the mass of each warp */
     uint32_t count[WARP];
     sample_place place;
     int id;
@@ -127,7 +128,7 @@ clear(shared_bins *b)
         set_bin(b, i, 0, 0);
 }
 
-/* Of a warp's threads, up to this one. */
+/* The sum over a warp's threads up to this one. */
 template <typename T>
 static __device__ __forceinline__ T
 warp_up_to(T x)

@@ -12,13 +12,15 @@ extern "C" {
 
 typedef struct tile {
     head_args a;
-    int64_t rows;        /* at most */
+    int64_t rows;        /* the number of rows at most */
     int64_t first, n;    /* the rows now in it */
     int64_t token, held; /* the first token held here, and how many */
     int n_slices, n_chunks;
     bool in_product;   /* logits are measured there; only then a.brief */
-    int places, place; /* that share the vocabulary; this one */
-    int64_t ld, ldv;   /* of places' parts of rows; of whole rows, padded */
+    int places, place; /* the number of places that share the vocabulary, and
+                          this one */
+    int64_t ld, ldv; /* leading dimensions of the places' parts of rows, and of
+                        whole rows, padded */
     float *z;          /* [rows, ld] logits / temperature; NULL if a.brief */
     rlf_real *dz;      /* [rows, ld] derivatives by them; z where it is as wide;
                           with a.near these as near() has them before */

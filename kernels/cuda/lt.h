@@ -19,12 +19,13 @@ typedef struct rlf_lt_product {
     bool a_turned, b_turned;
     void *c;
     bool c_f32, add;
-    int offer; /* which of the algorithms that the library offers, the one it
-                  thinks best first; RLF_AGAIN if there are fewer */
+    int offer; /* the number of the algorithm among those that the library
+                  offers, from the one that it thinks best; RLF_AGAIN if there
+                  are fewer */
 } rlf_lt_product;
 
-/* In queue order. RLF_AGAIN: not by cuBLASLt (it is not there, or does not take
- * these sizes); nothing was done. */
+/* Multiplies in queue order. RLF_AGAIN: not by cuBLASLt (it is not there, or
+ * does not take these sizes); nothing was done. */
 rlf_status rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *product,
                            rlf_err *err);
 

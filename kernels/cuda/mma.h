@@ -161,7 +161,7 @@ copy_async_commit(void)
 #endif
 }
 
-/* Until at most the N groups committed last are under way. */
+/* Waits until at most the N groups committed last are under way. */
 template <int N>
 static __device__ __forceinline__ void
 copy_async_wait(void)

@@ -27,13 +27,13 @@ typedef struct matmul {
     int64_t ldc;
     result out;
     bool add;           /* start is c, else 0 */
-    int parts;          /* of k */
+    int parts;          /* parts that k is cut in */
     bool in_turn;       /* a block takes them in turn, however few blocks */
-    int64_t part_tiles; /* of DEPTH, each but the last */
+    int64_t part_tiles; /* tiles of DEPTH in each part but the last */
     float *partial;     /* [blocks][parts][tile] where blocks share the parts,
                            else NULL */
     int32_t *finished;  /* [blocks] parts so far; 0 before and after */
-    measures measured;  /* of logits */
+    measures measured;  /* measures of logits */
 } matmul;
 
 /* ---- tiles in shared memory -------------------------------------------- *
@@ -98,9 +98,10 @@ template <int ROWS, int WIDTH, int BLOCK, bool ALONG_ROWS> struct tiles {
     static_assert(STEP % 8 == 0, "a thread's pieces are swizzled alike");
 
     const uint16_t *from; /* the thread's first piece in the next tile */
-    int64_t step, next;   /* to its next piece, to the next tile */
+    int64_t step, next; /* distances to its next piece, and to the next tile */
     int to;               /* its place in shared memory */
-    int left, across;     /* from its first number: along k, and of the rest */
+    /* Numbers left of it, along k and along the other dimension. */
+    int left, across;
 
     __device__ __forceinline__ tiles(const uint16_t *x, int64_t ld, int64_t row,
                                      int64_t n_rows, int64_t col,

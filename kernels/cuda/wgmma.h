@@ -45,7 +45,7 @@ wgmma_see_shared(void)
 #endif
 }
 
-/* Before the first product onto registers that were written. */
+/* Called before the first product onto registers that were written. */
 static __device__ __forceinline__ void
 wgmma_begin(void)
 {
@@ -64,7 +64,7 @@ wgmma_commit(void)
 #endif
 }
 
-/* Until at most the N groups committed last are under way. */
+/* Waits until at most the N groups committed last are under way. */
 template <int N>
 static __device__ __forceinline__ void
 wgmma_wait(void)

@@ -25,7 +25,8 @@
 
 /* The factor of the second product. */
 double rlf_lora_scale(const rlf_lora *lora);
-/* To the rows of a family, all of which are there: program.c calls it. */
+/* Adds adapters to the rows of a family, all of which are there: program.c
+ * calls it. */
 void rlf_adapters_add(rlf_program *r);
 
 /* The last words of the names of all modules that can have one, each once, in

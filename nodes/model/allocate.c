@@ -1,7 +1,8 @@
 /* Places of values and gradients: the rules of compile.h. Memory is buffers,
- * taken by the values of one row and free again when nobody reads them. Where
- * only living buffers matter, which is in a pass that reads and for gradients
- * on their way, a new one takes the first gap that is large enough. */
+ * taken by the values of one model row and free again when nobody reads them.
+ * Where only living buffers matter, which is in a pass that reads and for
+ * gradients on their way, a new one takes the first gap that is large enough.
+ */
 #include "nodes/model/compiler.h"
 
 #include <limits.h>
@@ -33,7 +34,7 @@ new_buffer(rlf_compiler *c, int before, rlf_buffer b)
     return i;
 }
 
-/* In the first gap of a block, or behind all that is in it. */
+/* Takes memory in the first gap of a block, or behind all that is in it. */
 static int
 take(rlf_compiler *c, rlf_block block, rlf_buffer want, size_t bytes)
 {
@@ -82,7 +83,8 @@ find_free(const rlf_compiler *c, rlf_block block, rlf_buffer form)
     return i;
 }
 
-/* For the values x[0..n-1]: one that is free again, or a new one. */
+/* Takes a buffer for the values x[0..n-1]: one that is free again, or a new
+ * one. */
 static int
 take_buffer(rlf_compiler *c, rlf_block block, const rlf_var *x, int n)
 {
@@ -180,8 +182,8 @@ leaves_weights(const rlf_compiler *c, int r)
            rlf_is_product(rlf_row_at(c, r)) && rlf_is_trained(c, r);
 }
 
-/* Finds the rows of a chunk that read a value last, and whether derivatives do.
- * The next layer reads the residual too. */
+/* Finds the model rows of a chunk that read a value last, and whether
+ * derivatives do. The next layer reads the residual too. */
 static void
 find_readers(rlf_compiler *c, rlf_chunk own)
 {
@@ -238,7 +240,8 @@ rlf_values_residual(rlf_compiler *c, rlf_var x)
     c->value[x] = spot_in(c, take_buffer(c, RLF_AT_VALUES, &x, 1), 0);
 }
 
-/* The input that result i of a row may be written over, or RLF_OVER_NONE. */
+/* The input that result i of a model row may be written over, or RLF_OVER_NONE.
+ */
 static int
 may_overwrite(const rlf_model_row *row, int i)
 {
@@ -246,7 +249,7 @@ may_overwrite(const rlf_model_row *row, int i)
     return over == RLF_OVER_SAME ? i : over;
 }
 
-/* Can all results of a row take the memory of inputs? */
+/* Can all results of a model row take the memory of inputs? */
 static bool
 takes_over(const rlf_compiler *c, int r)
 {
@@ -285,7 +288,7 @@ block_of(const rlf_compiler *c, const rlf_model_row *row)
     return c->crosses[row->out[0]] || spare ? RLF_AT_VALUES : RLF_AT_LAYER;
 }
 
-/* New memory for all results of a row, side by side. */
+/* New memory for all results of a model row, side by side. */
 static void
 place_new(rlf_compiler *c, const rlf_model_row *row)
 {

@@ -1,4 +1,4 @@
-/* The calls that rows become on the way back. */
+/* The calls that model rows become on the way back. */
 #include "nodes/model/compiler.h"
 #include "nodes/model/gradient.h"
 
@@ -330,7 +330,7 @@ glu_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
-/* Of both sides; the second, or the only one, is scaled. */
+/* The derivative by both sides; the second, or the only one, is scaled. */
 static void
 add_back(rlf_compiler *c, int r)
 {
@@ -343,7 +343,8 @@ add_back(rlf_compiler *c, int r)
     rlf_gradients_leave(c, row->out[0]);
 }
 
-/* Of what was kept: added to the gradient that is there, or over dy. */
+/* The derivative by what was kept: added to the gradient that is there, or over
+ * dy. */
 static void
 drop_back(rlf_compiler *c, int r)
 {
@@ -379,7 +380,7 @@ clip_back(rlf_compiler *c, int r)
     rlf_gradients_read(c, x);
 }
 
-/* To the rows' tokens; all other tokens have none. */
+/* The gradient goes to the rows' tokens; all other tokens have none. */
 static void
 gather_back(rlf_compiler *c, int r)
 {

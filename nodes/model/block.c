@@ -138,7 +138,7 @@ head_lands(const rlf_table *t)
     return t->lm != RLF_NO_SLOT && t->lm != t->embed;
 }
 
-/* For a layer; or for the head, and the score behind it. */
+/* The floats for a layer; or for the head, and the score behind it. */
 static int64_t
 landing_floats(const rlf_table *t)
 {
@@ -188,7 +188,7 @@ rlf_block_place(const rlf_model *m, int64_t offset)
            (offset - t->layers[rlf_block_layer(t, offset)].matrices);
 }
 
-/* Of a matrix by layer, where packing is the matrix. */
+/* The place of a matrix by layer, where packing is the matrix. */
 static char *
 packed_spot(const rlf_model *m, const rlf_slot *slot, size_t row)
 {
@@ -262,7 +262,8 @@ carve_matrix(const rlf_model *m, rlf_suballocator *c, int i,
                         bf16);
 }
 
-/* Those of an offloaded model share the memory of the largest layer. */
+/* Carves the layers; those of an offloaded model share the memory of the
+ * largest. */
 static void
 carve_layers(rlf_model *m, rlf_suballocator *c,
              const rlf_model_options *options)
@@ -321,7 +322,7 @@ carve_matrices(rlf_model *m, rlf_suballocator *c,
     m->narrow = share_narrow(m);
 }
 
-/* Those of the lender are the same. */
+/* Carves the tables; those of the lender are the same. */
 static void
 carve_tables(rlf_model *m, rlf_suballocator *c)
 {

@@ -25,7 +25,8 @@ flight_options(const rlf_model *model, int chunk, int i)
     return options;
 }
 
-/* Of what a chunk recomputes in backward, and keeps until the weights. */
+/* The options of a pass for what a chunk recomputes in backward, and keeps
+ * until the weights. */
 static rlf_pass_options
 owed_options(const rlf_model *model, int chunk)
 {
@@ -140,7 +141,7 @@ page_size(const rlf_model *model)
     return model->caps.longest <= 128 ? 16 : 64;
 }
 
-/* Of the longest sequence. */
+/* The pages of the longest sequence. */
 static int64_t
 pages_each(const rlf_model *model)
 {

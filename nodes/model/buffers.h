@@ -12,12 +12,12 @@
 /* The pass of a use; of an update the first. */
 rlf_status rlf_buffers_pass(rlf_model *model, rlf_use use, rlf_err *err,
                             rlf_pass **out);
-/* Of the model->flights[chunk] passes that an update keeps for a chunk pass
- * `i`. All use the scratch of the first pass of the first chunk. */
+/* Makes pass `i` of the model->flights[chunk] passes that an update keeps for a
+ * chunk. All use the scratch of the first pass of the first chunk. */
 rlf_status rlf_buffers_flight(rlf_model *model, int chunk, int i, rlf_err *err,
                               rlf_pass **out);
-/* Of the model->owed[chunk] passes that an update which recomputes keeps for
- * weights pass `i`: the layers' buffers (rlf_pass_borrow). */
+/* Makes pass `i` of the model->owed[chunk] passes that an update which
+ * recomputes keeps for weights: the layers' buffers (rlf_pass_borrow). */
 rlf_status rlf_buffers_owed(rlf_model *model, int chunk, int i, rlf_err *err,
                             rlf_pass **out);
 /* Make all passes of a use. */
@@ -26,7 +26,7 @@ rlf_status rlf_buffers_reserve(rlf_model *model, rlf_use use, rlf_err *err);
  * or RLF_CAP_KV_BYTES if that is less; more only if one sequence needs more, or
  * if the pool was given more. */
 rlf_status rlf_buffers_pages(rlf_model *model, rlf_err *err, rlf_kv **out);
-/* Those pages as a pool, before they are made. */
+/* Returns those pages as a pool, before they are made. */
 rlf_pool rlf_buffers_pool(rlf_model *model);
 /* Device memory of what the steps of a generation send and give (generate.h).
  */

@@ -17,8 +17,8 @@
 typedef enum rlf_block {
     RLF_AT_NOTHING, /* NULL stays NULL */
     /* of a pass */
-    RLF_AT_VALUES,  /* what lives through forward and backward */
-    RLF_AT_LAYER,   /* of the call's layer: own memory, shared, or borrowed */
+    RLF_AT_VALUES, /* what lives through forward and backward */
+    RLF_AT_LAYER, /* memory of the call's layer: its own, shared, or borrowed */
     RLF_AT_SCRATCH, /* gradients on their way; of the pass or lent */
     RLF_AT_HIDDEN,  /* rlf_pass.hidden, and so on */
     RLF_AT_RSTD,
@@ -28,8 +28,8 @@ typedef enum rlf_block {
     RLF_AT_POSITIONS,
     RLF_AT_ROWS,
     RLF_AT_KEYS,
-    /* of a model */
-    RLF_AT_WEIGHTS,  /* as the table has them: vectors only */
+    /* what is of a model: */
+    RLF_AT_WEIGHTS,  /* weights as the table has them: vectors only */
     RLF_AT_ONE_PLUS, /* 1 + these */
     RLF_AT_GRADIENT,
     RLF_AT_COSINES, /* the offset is an rlf_rotation */
@@ -93,7 +93,7 @@ typedef struct rlf_kernel_call {
     uint8_t op;    /* rlf_op or one of the above */
     uint8_t count; /* rlf_count */
     bool prefetch; /* a product, before keys and values go to their pages */
-    int layer;     /* whose AT_LAYER it means */
+    int layer;     /* the layer whose AT_LAYER it means */
     union {
         rlf_move_args move;
 #define X(name) rlf_##name##_args name;
@@ -105,12 +105,13 @@ typedef struct rlf_kernel_call {
 /* Calls one after another. */
 typedef struct rlf_kernel_calls {
     RLF_VEC(rlf_kernel_call) list;
-    struct rlf_rates *rates; /* of calls that are counted instead (rates.h) */
+    struct rlf_rates
+        *rates; /* the rates of calls that are counted instead (rates.h) */
 } rlf_kernel_calls;
 
 struct rlf_pass;
-/* On the micro-batch that the pass has at hand. Gradients go where they were
- * last selected (gradient.h). */
+/* Carries the calls out on the micro-batch that the pass has at hand. Gradients
+ * go where they were last selected (gradient.h). */
 rlf_status rlf_calls_run(const rlf_kernel_calls *calls, const rlf_model *model,
                          const struct rlf_pass *pass, rlf_err *err);
 

@@ -26,7 +26,7 @@ typedef struct rlf_pass_options {
     int tokens;     /* T */
     bool train;     /* keeps what backward needs */
     bool recompute; /* ... but computes most of it again */
-    int chunk;      /* of a pass that trains: whose layers it has */
+    int chunk;      /* the chunk whose layers a pass that trains has */
     bool lent;      /* has no scratch of its own: rlf_pass_lend */
     bool split;     /* backward leaves weights for later (transformer.h) */
     bool layers;    /* has what a layer keeps but for residuals, for others */
@@ -40,7 +40,8 @@ typedef struct rlf_code {
         again; /* the last layer of the model recomputed, before backward;
            not needed while its memory is as forward left it */
     rlf_kernel_calls backward;
-    rlf_kernel_calls weights; /* what that leaves if it is split */
+    rlf_kernel_calls weights; /* the calls of a split backward that give the
+                                 gradients of weights */
     /* Weights that are left so read the residual that came in, as products of
      * families without a norm before them do: it stays until then. */
     bool keeps_input;
@@ -51,7 +52,7 @@ typedef struct rlf_code {
     size_t *layer; /* [config.layers] of each layer */
 } rlf_code;
 
-/* In `arena`; or its memory alone, without calls. */
+/* Compiles a pass in `arena`; or finds its memory alone, without calls. */
 const rlf_code *rlf_compile_pass(const rlf_table *table,
                                  const rlf_kernels *kernels,
                                  const rlf_pass_options *options,

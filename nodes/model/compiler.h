@@ -16,17 +16,18 @@ typedef struct rlf_value_place {
     int buffer; /* -1: none of the compiler's */
 } rlf_value_place;
 
-/* Memory for `n` values of one row of the program, or their gradients, side by
- * side; the first has this width. */
+/* Memory for `n` values of one model row of the program, or their gradients,
+ * side by side; the first has this width. */
 typedef struct rlf_buffer {
     rlf_address at;
     size_t bytes;
     rlf_width first;
     int n;
-    int64_t width; /* of a row of it */
+    int64_t width; /* elements of a row of it */
     int users;     /* values, or gradients, that lie there and are needed */
     bool again;    /* it has been free in between */
-    int next;      /* of the same block, behind it, -1: the last */
+    int next; /* the next piece of the same block, behind it; -1: it is the last
+               */
 } rlf_buffer;
 
 /* A gradient, of one value or, where a sum passes it on, of several. */
@@ -42,12 +43,13 @@ typedef struct rlf_compiler {
     const rlf_pass_options *options;
     rlf_code *code;
     rlf_arena *arena;
-    rlf_kernel_calls *out;    /* where calls go */
-    bool measures;            /* they go nowhere, and may be counted */
+    rlf_kernel_calls *out;    /* the list that calls are appended to */
+    bool measures;            /* calls go nowhere, and may be counted */
     rlf_kernel_call measured; /* the last one */
-    rlf_rates *counts;        /* where it is counted, NULL: nowhere */
+    /* The rates to which calls are counted; NULL: they are not. */
+    rlf_rates *counts;
     bool paged;               /* calls for new tokens over pages */
-    int layer;                /* at hand */
+    int layer;                /* the layer at hand */
     size_t used[RLF_N_BLOCKS];
     RLF_VEC(rlf_buffer) buffers;
     int lowest[RLF_N_BLOCKS]; /* buffer of each block, -1: none */
@@ -55,9 +57,10 @@ typedef struct rlf_compiler {
     /* of each value */
     rlf_value_place *value;
     rlf_var *root;    /* the value whose memory it took over */
-    int *until;       /* the last row that reads it; INT_MAX: a derivative */
-    int *derivatives; /* of a root: that read its memory and are to come */
-    bool *crosses;    /* rows of other layers read it */
+    int *until; /* the last model row that reads it; INT_MAX: a derivative */
+    int *derivatives; /* of a root: derivatives that read its memory and are to
+                         come */
+    bool *crosses;    /* model rows of other layers read it */
     int *gradient;    /* -1: none yet */
     bool *taken;      /* of a root: a gradient lies, or has lain, over it */
     bool *multiplied; /* a product that is trained reads it */
@@ -74,11 +77,11 @@ typedef struct rlf_compiler {
 
 /* ---- allocate.c ---- */
 
-/* Before all rows. */
+/* Called before all model rows. */
 void rlf_values_open(rlf_compiler *c);
 /* Places what comes into a chunk from another one. */
 void rlf_values_residual(rlf_compiler *c, rlf_var x);
-/* The results of row `r`, and what its derivative needs besides. */
+/* The results of model row `r`, and what its derivative needs besides. */
 void rlf_values_row(rlf_compiler *c, int r);
 void rlf_values_end_layer(rlf_compiler *c);
 /* The residual has gone on, in a pass that only reads. */
@@ -96,8 +99,8 @@ rlf_value_place rlf_gradients_place(rlf_compiler *c, rlf_var x);
 rlf_value_place rlf_gradients_own(const rlf_compiler *c, rlf_var x);
 /* The place where a gradient comes into and goes out of a chunk. */
 rlf_value_place rlf_gradients_border(rlf_compiler *c, rlf_var x);
-/* Those of q, k and v, side by side as their product takes them; but where
- * several ranks hold the same heads, those of k and v apart. */
+/* Places the gradients of q, k and v, side by side as their product takes them;
+ * but where several ranks hold the same heads, those of k and v apart. */
 void rlf_gradients_heads(rlf_compiler *c, const rlf_model_row *row);
 void rlf_gradients_put(rlf_compiler *c, rlf_var x, rlf_value_place s);
 /* A gradient that goes on to the layer before is not in this one's memory. */
@@ -113,11 +116,12 @@ void rlf_gradients_read(rlf_compiler *c, rlf_var x);
 
 /* ---- forward.c, backward.c ---- */
 
-/* The row behind those from row `r` on that are one call. */
+/* The model row behind those from model row `r` on that are one call. */
 int rlf_rows_together(const rlf_compiler *c, int r);
-/* The calls of these rows. */
+/* The calls of these model rows. */
 void rlf_forward_rows(rlf_compiler *c, int r);
-/* The rows of a layer that make what its derivatives read, and is not kept. */
+/* The model rows of a layer that make what its derivatives read, and is not
+ * kept. */
 void rlf_recompute_layer(rlf_compiler *c, int layer);
 void rlf_backward_row(rlf_compiler *c, int r);
 /* The calls that a split backward leaves: gradients of products' weights, and
@@ -150,8 +154,8 @@ void rlf_emit_sum(rlf_compiler *c, rlf_var x, rlf_value_place s);
  * its derivative has to. */
 void rlf_emit_norm_sums(rlf_compiler *c, int r, const rlf_value_place *dy,
                         rlf_address sums);
-/* Of x, or its gradient; of whole rows, with what is beside it, where those are
- * as long in both places. Nothing if it is there. */
+/* Copies x, or its gradient; of whole rows, with what is beside it, where those
+ * are as long in both places. Nothing if it is there. */
 void rlf_emit_copy(rlf_compiler *c, rlf_var x, rlf_value_place to,
                    rlf_value_place from);
 
@@ -169,7 +173,7 @@ rlf_is_trained(const rlf_compiler *c, int r)
     return rlf_row_trains(c->program, rlf_row_at(c, r));
 }
 
-/* Has a result of a row a gradient? */
+/* Has a result of a model row a gradient? */
 static inline bool
 rlf_is_wanted(const rlf_compiler *c, int r)
 {
@@ -180,8 +184,8 @@ rlf_is_wanted(const rlf_compiler *c, int r)
     return wanted;
 }
 
-/* Returns the inputs that the derivative of a row reads, bit i for in[i], and
- * whether it reads its result. */
+/* Returns the inputs that the derivative of a model row reads, bit i for in[i],
+ * and whether it reads its result. */
 static inline int
 rlf_reads_of(const rlf_compiler *c, int r)
 {
@@ -224,7 +228,7 @@ rlf_is_cut(const rlf_compiler *c, rlf_var x)
     return rlf_width_is_cut(c->program->values.data[x].width);
 }
 
-/* All results of a row, side by side. */
+/* All results of a model row, side by side. */
 static inline int64_t
 rlf_out_width(const rlf_compiler *c, const rlf_model_row *row)
 {
@@ -252,7 +256,7 @@ rlf_heads_of(const rlf_compiler *c, rlf_var x)
     return rlf_width_of(c, x) / c->table->config.head_dim;
 }
 
-/* Vectors of a row that a norm is of. */
+/* Vectors of a model row that a norm is of. */
 static inline int64_t
 rlf_groups_of(const rlf_compiler *c, const rlf_model_row *row)
 {

@@ -29,7 +29,7 @@ static const rlf_family *const families[] = {
 };
 
 // clang-format off
-/* Of the mlp, by their names in config.json. */
+/* Activations of the mlp, by their names in config.json. */
 static const struct {
     const char *name;
     rlf_act act;
@@ -59,7 +59,8 @@ static const struct {
     {"max_position_embeddings", offsetof(rlf_model_config, context),  1 << 30, false},
 };
 
-/* Of every norm: more or less makes no sense in single precision. */
+/* The bounds of every norm's eps: more or less makes no sense in single
+ * precision. */
 #define LEAST_EPS 1e-20
 #define MOST_EPS 1.0
 

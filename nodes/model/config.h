@@ -34,7 +34,8 @@ typedef struct rlf_lora {
     int rank; /* 0: the model has none */
     double alpha;
     bool stable; /* s is alpha / sqrt(rank), else alpha / rank */
-    double dropout; /* of the input of a where they are trained, in [0, 1) */
+    double dropout; /* the part of the inputs of adapters that is dropped where
+                       they are trained, in [0, 1) */
     /* Products that have one: names of modules, or ends of them behind a dot,
      * "q_proj", "self_attn.q_proj" or "model.layers.0.self_attn.q_proj"; none:
      * every product of a layer. */
@@ -46,22 +47,23 @@ typedef struct rlf_model_config {
     const struct rlf_family *family; /* families.h; NULL: Llama */
     int layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int context; /* positions it was made for; longer sequences are errors */
-    double eps;  /* of every RMSNorm */
+    double eps;  /* the eps of every RMSNorm */
     rlf_rope rope;
-    rlf_rope local_rope;  /* of layers with a window; theta 0: as the others */
+    rlf_rope local_rope;  /* the rotation of layers with a window; theta 0: as
+                             that of the others */
     int window;           /* keys a query sees, itself included; 0: all */
     const bool *windowed; /* [layers] which have it; NULL: all */
     const bool *still;    /* [layers] which rotate nothing; NULL: none */
     bool parallel;        /* attention and mlp side by side, where a family has
                              both forms */
     bool two_norms;       /* ... behind a norm each */
-    rlf_act act;          /* of the mlp */
+    rlf_act act;          /* the activation of the mlp */
     bool tied;       /* the head is the embedding's matrix */
     bool untied;     /* config.json says so, and the weights have another */
     bool qkv_bias, o_bias, mlp_bias;
-    /* Of families that scale: factors of the embedding, of what is added to the
-     * residual, of the scores of attention and of logits (0: 1). Soft caps of
-     * these scores and of logits; 0: none. */
+    /* Factors of families that scale: of the embedding, of what is added to the
+     * residual, of the scores of attention and of logits (0: 1); then soft caps
+     * of these scores and of logits (0: none). */
     double embedding_scale, residual_scale, attention_scale, logits_scale;
     double clip_qkv; /* the bound of queries, keys and values; 0: none */
     /* Rotated queries at position p are multiplied by 1 + query_growth ln(1 +
@@ -74,13 +76,15 @@ typedef struct rlf_model_config {
     int bos;      /* -1: none */
     int eos[RLF_MODEL_MAX_EOS];
     int n_eos;
-    const char *dir;  /* where it was read, NULL if made from scratch */
+    const char *dir;  /* the directory from which it was read; NULL: it was made
+                         from scratch */
     const char *json; /* config.json as read or made; written on saving */
     const char *slips; /* keys of that which are none; see config_typos.h */
     const char *generation; /* generation_config.json as read, NULL if there is
                                none */
-    const char *unheeded;   /* what that asks of generating that is not done:
-                               "num_beams 4, min_length 8"; NULL: nothing */
+    const char *unheeded;   /* settings of generation in the model's files that
+                               are not carried out: "num_beams 4, min_length 8";
+                               NULL: there are none */
 } rlf_model_config;
 
 /* The arguments of `llama(...)`; 0 takes the default in brackets. */

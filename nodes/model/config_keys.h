@@ -8,7 +8,7 @@
 #include "engine/io/json.h"
 
 typedef struct rlf_config_keys {
-    const char *path; /* of the file that is being read */
+    const char *path; /* the path of the file that is being read */
     const json_t *root;
     rlf_err *err;
 } rlf_config_keys;
@@ -28,11 +28,11 @@ const json_t *rlf_config_member(const json_t *object, const char *key);
  * default. */
 rlf_status rlf_config_refuse_null(const rlf_config_keys *keys,
                                   const json_t *object, const char *key);
-/* Of the root or an object in it, from `least` to `most`. */
+/* Reads a number of the root or of an object in it, from `least` to `most`. */
 rlf_status rlf_config_number(const rlf_config_keys *keys, const json_t *object,
                              const char *key, double least, double most,
                              double *out);
-/* Of the root. */
+/* Reads an integer of the root. */
 rlf_status rlf_config_int(const rlf_config_keys *keys, const char *key,
                           int least, int most, int *out);
 rlf_status rlf_config_flag(const rlf_config_keys *keys, const char *key,

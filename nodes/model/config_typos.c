@@ -42,7 +42,7 @@ static const char *const keys[] = {
     "eos_token_id",
 };
 
-/* Of an object that scales rotations. */
+/* The keys of an object that scales rotations. */
 static const char *const rope_keys[] = {
     "rope_type",
     "type",

@@ -22,7 +22,7 @@ typedef struct sums {
 
 typedef rlf_counter counter;
 
-/* Of n activations, over the ranks that hold the model in parts. */
+/* Counts sums of n activations, over the ranks that hold the model in parts. */
 static void
 sum_parts(const counter *c, double n)
 {
@@ -244,7 +244,7 @@ sum_reading(const counter *c, const rlf_reading_load *load)
     return s;
 }
 
-/* With what a reading says of all its passes. */
+/* A counter with what a reading says of all its passes. */
 static counter
 counter_for(const rlf_table *table, const rlf_reading_load *load, const sums *s,
             rlf_counts *out)

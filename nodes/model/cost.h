@@ -29,8 +29,9 @@
 
 typedef struct rlf_counts {
     rlf_cost cost;              /* `host` is not counted */
-    const rlf_kernels *kernels; /* whose activations and packings they are */
-    double narrow;              /* of the model's, rlf_model.narrow */
+    /* The kernels whose activations and packings they are. */
+    const rlf_kernels *kernels;
+    double narrow; /* as rlf_model.narrow */
 } rlf_counts;
 
 /* `n` sequences of `prompt` + `response` tokens. */
@@ -49,7 +50,7 @@ typedef struct rlf_reading_load {
     uint64_t each; /* samples of a prompt, which they share (prefix.h) and come
                       one behind another; 0: each has its own */
     bool logprob, scalar; /* heads that are read */
-    bool recompute;       /* of a pass that trains */
+    bool recompute;       /* passes that train compute activations again */
     bool offload;         /* weights lie in host memory */
     bool packed_rows;     /* the embedding is read as it is packed */
     bool several;         /* micro-batches under way at once */
@@ -91,7 +92,7 @@ typedef struct rlf_sampling_load {
     uint64_t groups; /* prompts */
     uint32_t each;   /* samples of one */
     uint32_t prompt, response;
-    uint32_t tokens, active; /* of a pass; sequences at once */
+    uint32_t tokens, active; /* tokens of a pass; sequences at once */
     bool offload, packed_rows;
 } rlf_sampling_load;
 
@@ -107,7 +108,7 @@ typedef struct rlf_turn_load {
     uint64_t rows, prompts;
     double context;
     uint32_t prompt;
-    uint32_t tokens; /* of a pass */
+    uint32_t tokens; /* tokens of a pass */
     bool offload, packed_rows;
 } rlf_turn_load;
 

@@ -10,12 +10,13 @@
 typedef struct rlf_counter {
     const rlf_table *table;
     const rlf_model_config *config;
-    double passes; /* in which each operation is started once */
+    double passes; /* the number of passes in which each operation is started
+                      once */
     double d, q, kv, qkv, ffn, vocab;
     double real; /* bytes of an activation, and of a packed weight */
     double narrow; /* the share of packed weights that are of bf16 */
     bool offload, packed_rows;
-    const rlf_chunk_rates *rates; /* of the passes */
+    const rlf_chunk_rates *rates; /* the rates of the passes */
     int64_t tile; /* rows of the head at a time */
     rlf_counts *out;
 } rlf_counter;
@@ -37,7 +38,7 @@ rlf_counter_of(const rlf_table *t, rlf_counts *out)
                          .out = out};
 }
 
-/* So many operations are started in each pass. */
+/* Counts that so many operations are started in each pass. */
 static inline void
 rlf_counter_start(const rlf_counter *c, double n)
 {

@@ -8,7 +8,8 @@
 /* RLF_USER, naming the first tensor that this rank holds for which it is not
  * so. Waits for the queue. */
 rlf_status rlf_model_check_finite(const rlf_model *model, rlf_err *err);
-/* In how many calls of sumsq it looks at a tensor of n numbers. */
+/* Returns the number of calls of sumsq by which it looks at a tensor of n
+ * numbers. */
 int64_t rlf_finite_pieces(int64_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* The calls that rows become on the way forward. */
+/* The calls that model rows become on the way forward. */
 #include "nodes/model/compiler.h"
 
 #include "engine/base/vec.h"
@@ -192,7 +192,7 @@ layer_norm(rlf_compiler *c, int r)
                              .mean = (float *)c->kept[r][1]};
 }
 
-/* Of rows, or of each head of a row. */
+/* The norm of rows of a value, or of each head of a row. */
 static void
 norm(rlf_compiler *c, int r)
 {
@@ -455,7 +455,7 @@ heads_together(const rlf_compiler *c, int r)
 /* Rows that are one call, with the bits of one call each: the first that fits
  * wins. */
 static const struct {
-    int (*fits)(const rlf_compiler *c, int r); /* how many rows; 0: not */
+    int (*fits)(const rlf_compiler *c, int r); /* how many model rows; 0: not */
     void (*forward)(rlf_compiler *c, int r);
 } rewrites[] = {
     {gates_together, product_glu},

@@ -30,12 +30,14 @@ typedef struct rlf_generation_options {
     size_t n_eos;
     const char *const *stop; /* texts that end a response, part of it */
     size_t n_stop;
-    const rlf_tokenizer *tokenizer; /* to find them; NULL without stops */
+    /* The tokenizer that finds stops; NULL: there are none. */
+    const rlf_tokenizer *tokenizer;
     uint32_t most_active; /* sequences in a batch; 0: as many as pass tokens */
     uint32_t longest;     /* tokens of a sequence at most; 0: the context */
     void *arrays;         /* device memory of a step's arrays; NULL: its own */
     size_t array_bytes;
-    /* Of steps that only decode; NULL: its own, where the device records. */
+    /* Recordings of steps that only decode; NULL: the generation has its own,
+     * where the device records. */
     struct rlf_replays *replays;
 } rlf_generation_options;
 
@@ -85,8 +87,9 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 /* Counts of what happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
-    double keys; /* that were looked at, by all tokens fed */
-    uint64_t replayed; /* of the steps' chunks: from recordings */
+    double keys;       /* keys that were looked at by all tokens fed */
+    uint64_t replayed; /* chunks of the steps that were carried out from
+                          recordings */
     uint64_t ahead;    /* ...: sent before the last one's tokens were read */
     uint64_t dropped;  /* tokens made for sequences that turned out complete */
 } rlf_generation_counts;

@@ -23,10 +23,11 @@ typedef struct sequence {
     uint32_t n_pages, pages_room;
     uint32_t cached; /* positions whose keys and values are in pages */
     uint32_t feed;   /* tokens that this step feeds */
-    uint32_t wave;   /* that it goes with while it is active or flies */
+    /* The wave that it goes with while it is active or under way. */
+    uint32_t wave;
     uint32_t flying; /* tokens of it that are being made */
-    uint32_t place;  /* of the last of them among its step's */
-    bool active;     /* else it waits, or is done */
+    uint32_t place;  /* the place of its last token among those of the step */
+    bool active;     /* it is active; else it waits, or is done */
     bool done, finished;
     rlf_detokenizer detokenizer;
     rlf_buf text;
@@ -45,11 +46,13 @@ typedef RLF_VEC(uint32_t) indices;
 
 /* The tokens that a step makes, until the host takes them in. */
 typedef struct flight {
-    indices fly;               /* whose they are, by row */
+    indices fly;               /* the sequences that they are of, by row */
     int32_t *host_tokens;      /* pinned; log-probabilities lie behind: */
-    uint32_t n_tokens;         /* so far; rows that are nobody's among them */
-    struct rlf_batch *telling; /* by the last stage, to the others */
-    rlf_event *there;          /* on the host; NULL: they are */
+    uint32_t n_tokens; /* tokens so far, rows that are nobody's among them */
+    struct rlf_batch
+        *telling; /* the batch by which the last stage tells the others */
+    /* The event after which they are on the host; NULL: they are. */
+    rlf_event *there;
 } flight;
 
 /* Sequences that are fed together. In a pipeline several waves are under way,
@@ -57,8 +60,9 @@ typedef struct flight {
  * feeds another. Else there is one. */
 typedef struct wave {
     uint32_t n_active;
-    flight now;    /* of its last step */
-    flight before; /* of the one before that, where steps run ahead */
+    flight now;    /* what is under way of its last step */
+    flight before; /* what is under way of the step before that, where steps run
+                      ahead */
 } wave;
 
 struct rlf_generation {
@@ -66,13 +70,13 @@ struct rlf_generation {
     rlf_pass *pass;
     rlf_kv *kv;
     rlf_generation_options options;
-    uint64_t version; /* of the weights: one for all tokens */
+    uint64_t version; /* the version of the weights, one for all tokens */
     uint32_t most_active;
     uint32_t longest; /* tokens of a sequence */
     RLF_VEC(group) groups;
     RLF_VEC(sequence) sequences;
     indices active, waiting; /* ascending */
-    indices keepers;         /* of groups */
+    indices keepers;         /* sequences that keep the pages of their groups */
     indices complete;        /* rows that became so since the last step */
     bool told;               /* the last step gave them out */
     wave *waves;
@@ -80,20 +84,20 @@ struct rlf_generation {
     rlf_generation_counts counts;
 
     /* Memory of what a step sends and what comes back (sampler.c). */
-    uint32_t ld_pages;           /* at most */
+    uint32_t ld_pages;           /* pages of a sequence, at most */
     char *host_inputs;           /* filled, then copied to: */
-    char *inputs, *outputs;      /* on the device */
+    char *inputs, *outputs;      /* arrays on the device */
     int32_t *next_pages;         /* the page each sequence goes on in */
-    int32_t *bounds;             /* of positions, in recorded steps */
-    struct rlf_replays *replays; /* of those; NULL: there are none */
+    int32_t *bounds;             /* bounds of positions, in recorded steps */
+    struct rlf_replays *replays; /* recordings of these; NULL: there are none */
     bool own_replays;
-    uint32_t place; /* of the addresses that they are made of */
+    uint32_t place; /* the place of the addresses that they are made of */
     bool ahead;  /* a step is sent before the tokens of the last one are read */
-    void *block; /* of inputs and outputs, if it is our own */
+    void *block; /* the block of inputs and outputs, if it is our own */
     size_t block_bytes;
 };
 
-/* Of a token and its log-probability. */
+/* The bytes of a token and its log-probability. */
 enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
 
 /* The arrays of a generation whose sizes are known. */
@@ -118,7 +122,7 @@ length_of(const rlf_generation *g, const sequence *s)
     return g->groups.data[s->group].n_prompt + s->n;
 }
 
-/* With those that are being made. */
+/* Returns the tokens of the sequence with those that are being made. */
 static inline uint32_t
 reach_of(const rlf_generation *g, const sequence *s)
 {

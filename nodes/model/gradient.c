@@ -39,7 +39,7 @@ rlf_gradient_has_ends(const rlf_table *t)
     return t->ends != RLF_NO_SLOT && !rlf_table_adapted(t);
 }
 
-/* Of the own slice, of an embedding that the other end has too. */
+/* The floats of the own slice of an embedding that the other end has too. */
 static int64_t
 other_floats(const rlf_model *m, int64_t *at)
 {
@@ -194,7 +194,7 @@ rlf_gradient_ranges(const rlf_table *t)
     return count;
 }
 
-/* Of a part of a chunk what block `from` has, onto the one before. */
+/* Adds what block `from` has of a part of a chunk onto the block before. */
 static rlf_status
 move_down(rlf_model *m, int chunk, int part, int from, rlf_err *err)
 {

@@ -36,9 +36,9 @@ void rlf_gradient_select(rlf_model *m, int chunk, int part);
  * chunk, also one without samples. After the last, their gradient stands in the
  * first block. */
 rlf_status rlf_gradient_next(rlf_model *m, int chunk, int parts, rlf_err *err);
-/* After the last lane: the lanes of replicas, shards, tied shares and what
- * other ranks have of the same tensor are added, so that gradient.weights is
- * the gradient; of a sliced model, in its slice. */
+/* Called after the last lane: adds the lanes of replicas, shards, tied shares
+ * and what other ranks have of the same tensor, so that gradient.weights is the
+ * gradient; of a sliced model, in its slice. */
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);

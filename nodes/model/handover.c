@@ -6,7 +6,8 @@
 
 #include "nodes/model/generation.h"
 
-/* Of a prompt: n_prompt tokens follow, then the responses, then the pages. */
+/* The head of a prompt: n_prompt tokens follow, then the responses, then the
+ * pages. */
 typedef struct group_head {
     uint32_t n_prompt, n_samples, n_pages;
 } group_head;
@@ -155,7 +156,7 @@ forget(rlf_generation *g, uint32_t index)
     s->done = true;
 }
 
-/* Those of n rows that are not done, and what they are called. */
+/* The rows, of n, that are not done, and what they are called. */
 typedef struct leaving {
     indices rows, label;
 } leaving;
@@ -249,7 +250,8 @@ recall(rlf_generation *g, sequence *s, const void *ids, const void *logprob,
         rlf_detokenizer_feed(&s->detokenizer, s->ids[i], &s->text);
 }
 
-/* Its sequence, with numbers below `n_pages` in place of pages. */
+/* Takes the sequence of a sample, with numbers below `n_pages` in place of
+ * pages. */
 static rlf_status
 take_sample(rlf_generation *g, uint32_t of, uint32_t n_pages, reader *r,
             indices *labels, rlf_err *err)

@@ -20,7 +20,7 @@ int64_t rlf_head_words_rows(const rlf_pass *pass, size_t each);
 /* The same of any pass whose head's tiles have `work_rows` rows. */
 int64_t rlf_head_words_fit(const rlf_table *table, int64_t work_rows,
                            size_t each);
-/* Those bytes, which calls that are told of them leave alone. */
+/* Returns those bytes, which calls that are told of them leave alone. */
 void *rlf_head_beside(const rlf_pass *pass, size_t beside);
 /* *words [n, vocab], on the device, of rows first .. first+n-1, until the
  * pass's head is used again; of a model in parts on each of its ranks. */
@@ -42,8 +42,8 @@ rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
 rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
                                rlf_head_words_fn *loss, void *ctx,
                                size_t beside, rlf_err *err);
-/* From pass->d_scalar: sets pass->d_hidden, or adds to it if `add`; adds to the
- * scalar head's gradient. */
+/* Goes back from pass->d_scalar: sets pass->d_hidden, or adds to it if `add`;
+ * adds to the scalar head's gradient. */
 rlf_status rlf_head_scalar_back(rlf_model *model, rlf_pass *pass, bool add,
                                 rlf_err *err);
 

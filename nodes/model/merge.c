@@ -91,8 +91,8 @@ find_head(merging *m)
     return RLF_OK;
 }
 
-/* Of the adapter beside a tensor of the base one matrix, "lora_A"; NULL: there
- * is none. */
+/* Finds one matrix, "lora_A", of the adapter beside a tensor of the base; NULL:
+ * there is none. */
 static const rlf_tensor *
 find_matrix(const merging *m, const char *tensor, const char *which)
 {
@@ -187,7 +187,7 @@ get_value(rlf_element element, const void *p, size_t i)
     }
 }
 
-/* To nearest, once. Whether it is finite then. */
+/* Rounds to nearest, once; returns whether it is finite then. */
 static bool
 put_value(rlf_element element, void *p, size_t i, double x)
 {
@@ -304,7 +304,7 @@ write_same(const merging *m, const output *o, rlf_tensor_writer *to)
     return RLF_OK;
 }
 
-/* In the type that the model's files have. */
+/* Writes in the type that the model's files have. */
 static rlf_status
 write_converted(const merging *m, const output *o, rlf_tensor_writer *to)
 {
@@ -473,7 +473,7 @@ write_files(const merging *m)
     return RLF_OK;
 }
 
-/* With both sources open. */
+/* Writes all tensors, with both sources open. */
 static rlf_status
 write_all(merging *m, rlf_merged *out)
 {

@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 typedef struct rlf_merged {
-    const char *architecture; /* that config.json names; in the arena */
+    const char *architecture; /* the architecture that config.json names, in the
+                                 arena */
     int tensors, adapted;     /* written; of these, with an adapter in them */
-    uint64_t bytes;           /* of their values */
+    uint64_t bytes;           /* bytes of their values */
     bool untied; /* the language head is the model's own, though config.json
                     says that it is the embedding */
 } rlf_merged;

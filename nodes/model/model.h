@@ -26,15 +26,17 @@ typedef struct rlf_packed {
 
 typedef struct rlf_model_options {
     rlf_model_head head;
-    bool trained; /* of one that has adapters these alone, and its base is as
-                     that of one by layer and fixed, whatever else is said */
+    bool trained; /* it is trained; of a model that has adapters these alone
+                     are, and its base is as that of a model by layer and fixed,
+                     whatever else is said */
     bool bare;    /* only for sums of models: nothing but weights */
     bool
         offload; /* weights in host memory (offload.h); not trained, not bare */
-    bool by_layer; /* of the weights only what passes read: packed matrices,
-                      embedding, vectors; they come layer by layer. Neither
-                      trained nor bare nor offload. */
-    bool fixed;    /* by layer, and never changed once they have been read */
+    bool by_layer; /* the model has of its weights only what passes read: packed
+                      matrices, embedding, vectors; they come layer by layer. It
+                      is neither trained nor bare nor offload. */
+    bool fixed; /* it is by layer, and its weights never change once they have
+                   been read */
     /* [slots of the whole table] those whose numbers are all of bf16, which
      * outlives the model; NULL: none. Of one that is fixed, and of the base of
      * adapters, such matrices are kept in bf16 where kernels can read them. */
@@ -42,8 +44,9 @@ typedef struct rlf_model_options {
     /* The caps that its buffers are made for; NULL: caps.h's defaults.
      * Rotations are tabled for the longest sequence. */
     const rlf_caps *caps;
-    struct rlf_tables *tables; /* of the same config, that models of many plans
-                                  share (tables.h); NULL: each has its own */
+    struct rlf_tables
+        *tables; /* tables of the same config, which models of many plans share
+                    (tables.h); NULL: each has its own */
     /* Numerics (a run is a function of them): partial sums of what tensor
      * parallelism would split, and lanes of gradients; powers of two, 0: 1. */
     int shards, lanes;
@@ -57,7 +60,7 @@ typedef struct rlf_model_options {
      * the layers (table.h). Likewise. */
     struct rlf_group *stages;
     int chunks;
-    bool vee; /* of a layout (engine/layout) */
+    bool vee; /* the layout is a V (engine/layout) */
     /* The stages of all replicas, stage after stage of one replica after
      * another; needed where both are several and the model is trained. */
     struct rlf_group *peers;
@@ -80,7 +83,7 @@ typedef struct rlf_model_options {
     /* Weights that travel as activations: bytes of them that are rounded at a
      * time: the same on all ranks, of those too that they go to. */
     size_t stage;
-    /* It lies in what this one lends, behind those made before. */
+    /* The model in whose loan this one lies, behind those made before. */
     struct rlf_model *lender;
     /* By layer and fixed: the base of this model, which has adapters and is cut
      * alike. Its weights are that one's, which must live longer and have its
@@ -93,15 +96,16 @@ typedef struct rlf_model_options {
  * to be added to the next; the first is that of the result. */
 typedef struct rlf_gradient {
     float *blocks[RLF_MOST_LEVELS];
-    int64_t floats;         /* of a block */
-    int lanes, first, held; /* in all; those of this rank */
+    int64_t floats; /* floats of a block */
+    /* Lanes in all; the first of this rank, and how many it has. */
+    int lanes, first, held;
     int *lane;              /* [chunks][2 parts] at hand, of those held */
     /* The places that the selected part of a chunk adds to: */
     float *weights;    /* [rlf_table_trained()]: see rlf_gradient_of */
     float *tied;       /* [vocab hidden]: the head's share of a tied
                           embedding that is trained, else NULL */
-    float *other;      /* of the own slice: the gradient of the embedding that
-                          the other end of a pipeline has, else NULL */
+    float *other; /* of the own slice: the gradient of the embedding that the
+                     other end of a pipeline has, else NULL */
     float *head_norms; /* per layer, norm_sums[0] sums of q's norm, then
                           norm_sums[1] of k's, head_dim each; NULL: one of
                           each, among the weights */
@@ -110,25 +114,26 @@ typedef struct rlf_gradient {
 /* Buffers that calls on the model share, made at first use (buffers.h). */
 typedef struct rlf_model_buffers {
     struct rlf_pass *pass[RLF_N_USES];
-    struct rlf_pass **flight; /* of an update: chunk after chunk */
+    struct rlf_pass **flight; /* the passes of an update, chunk after chunk */
     struct rlf_pass **owed;   /* the same of what it recomputes for weights */
     struct rlf_kv *kv;
-    uint64_t pages; /* that kv is given; 0: as many as by default */
-    void *arrays;   /* of a generation */
+    uint64_t pages; /* pages that kv is given; 0: as many as by default */
+    void *arrays;   /* the arrays of a generation */
     size_t arrays_bytes;
-    struct rlf_replays *replays; /* of its steps */
+    struct rlf_replays *replays; /* the recordings of its steps */
 } rlf_model_buffers;
 
 /* The contents of a stage, as far as others must know. */
 typedef struct rlf_stage {
     const rlf_table *table;
-    rlf_slices slices; /* as the replicas of the stage have them */
+    rlf_slices slices; /* slices, as the replicas of the stage have them */
 } rlf_stage;
 
 /* Memory that only updates need, lent to others between them. */
 typedef struct rlf_loan {
     char *base;
-    size_t bytes, asked, given; /* in all; for others; that they have */
+    size_t bytes, asked, given; /* bytes in all; bytes that others asked for;
+                                   bytes that they have */
     bool taken;  /* others have written there since the last update */
     bool packed; /* the packed copies are part of it */
 } rlf_loan;
@@ -149,8 +154,8 @@ typedef struct rlf_model {
     const rlf_kernels *kernels;
     const rlf_table *table;
     struct rlf_group *group, *replicas, *stages, *peers; /* NULL: alone */
-    struct rlf_group *copies; /* of `group`, that hold the same key/value heads;
-                                 the model's */
+    struct rlf_group *copies; /* ranks of `group` that hold the same key/value
+                                 heads; the model's */
     const rlf_stage *stage;   /* [table->cut.stages] */
     const int *flights;       /* [chunks] */
     const int *owed;          /* [chunks] or NULL */
@@ -169,26 +174,30 @@ typedef struct rlf_model {
     rlf_real *rows;
     const void *words; /* the embedding as bf16, packed as a head is: if it is
                           tied lm.forward itself; else NULL, as embed is here */
-    float *landing; /* by layer and not fixed: where the matrices of one come,
-                       unless a packed matrix is the matrix itself */
-    char *staging;  /* of one that serves: where weights are rounded */
-    float *filling; /* in host memory: of one, as files are read; else NULL */
+    /* Of a model by layer that is not fixed: the memory to which the matrices
+     * of one layer come, unless a packed matrix is the matrix itself. */
+    float *landing;
+    char *staging;  /* of a model that serves: the memory in which weights are
+                       rounded */
+    float *filling; /* memory of the host for one layer, as files are read; else
+                       NULL */
     const struct rlf_weights_origin *origin; /* origin.h; by layer, else NULL */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
-    rlf_slices slices;        /* of the optimizer, by replica */
+    rlf_slices slices;        /* slices of the optimizer, by replica */
     float *moment1, *moment2; /* [slices.last - slices.first] */
-    double *norm_sums;        /* of the gradient's norm: the blocks held here */
+    /* Sums of the gradient's norm: of the blocks held here. */
+    double *norm_sums;
     double *squares;          /* one number: see finite.h */
     int64_t steps;            /* optimizer steps that the moments have seen */
     uint64_t version;         /* grows by one with each change of weights */
     uint64_t begun;  /* changes of weights or moments that have begun, whether
                         they came to their end or not */
-    uint64_t marked; /* how many had when the step began */
+    uint64_t marked; /* the value of `begun` when the step began */
     rlf_packed *packed;       /* [table->n_matrix] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     double narrow;            /* the share of packed numbers kept in bf16 */
-    float *frequencies;       /* of the rotations */
+    float *frequencies;       /* frequencies of the rotations */
     /* [positions, rotations], by rlf_rotation */
     float *cosines[RLF_ROTATIONS], *sines[RLF_ROTATIONS];
     int positions;
@@ -196,8 +205,10 @@ typedef struct rlf_model {
                                   stages (table->whole); see save_f32 */
     rlf_model_buffers buffers;
     rlf_loan loan;
-    struct rlf_model *lender;  /* in whose loan it lies; NULL: its own block */
-    rlf_model_options options; /* as given; what they point to may be gone */
+    struct rlf_model *lender; /* the model in whose loan it lies; NULL: it has
+                                 its own block */
+    /* Options as given; what they point to may be gone. */
+    rlf_model_options options;
     rlf_model_bytes bytes;
     void *block; /* NULL: no memory yet */
     size_t block_bytes;

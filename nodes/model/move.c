@@ -154,8 +154,8 @@ add_piece(mover *v, const rlf_send *s, piece p)
     }
 }
 
-/* In as many pieces as the stage of its sender asks for, which all ranks find
- * alike. */
+/* Cuts a send in as many pieces as the stage of its sender asks for, which all
+ * ranks find alike. */
 static void
 cut_send(mover *v, const rlf_send *s, int index, filling *f)
 {
@@ -294,7 +294,7 @@ is_before(const piece *a, const piece *b)
     return a->round != b->round ? a->round < b->round : a->part < b->part;
 }
 
-/* Those left; or, in an edge by layer, of one. */
+/* Runs the rounds that are left; or, in an edge by layer, those of one. */
 static rlf_status
 run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
 {
@@ -317,7 +317,7 @@ run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
 
 /* ---- copies ---- */
 
-/* Of the whole edge, by this rank. */
+/* The bytes of the whole edge that this rank has to do with. */
 static size_t
 own_bytes(const mover *v)
 {

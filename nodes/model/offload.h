@@ -13,14 +13,16 @@
 #include "nodes/model/model.h"
 
 struct rlf_offload {
-    size_t bytes; /* of the host's block, which rlf_model.weights is then */
-    int layer;    /* that was brought; -1: none */
+    /* Bytes of the host's block, which rlf_model.weights is then. */
+    size_t bytes;
+    int layer; /* the layer that was brought last; -1: none */
 };
 
 /* The host's block, before weights are set. */
 rlf_status rlf_offload_open(rlf_model *model, rlf_err *err);
 void rlf_offload_close(rlf_model *model);
-/* After the weights in host memory were changed: what stays on the device. */
+/* Called after the weights in host memory were changed: brings what stays on
+ * the device. */
 rlf_status rlf_offload_changed(rlf_model *model, rlf_err *err);
 /* The matrices of a layer, packed; nothing to do for other models. */
 rlf_status rlf_offload_bring(const rlf_model *model, int layer, rlf_err *err);

@@ -155,7 +155,7 @@ measure(rlf_model *m, rlf_err *err, double *norm)
 
 /* ---- the step ---- */
 
-/* Of a step: what is the same for all tensors. */
+/* What is the same for all tensors of a step. */
 typedef struct step {
     const rlf_adamw *settings;
     double scale;
@@ -181,7 +181,7 @@ arguments(const rlf_model *m, const step *s, int64_t first, int64_t n)
                             .bias2 = 1 - rlf_pow(set->beta2, t)};
 }
 
-/* Of floats first..last-1 of the block those in the own slice. */
+/* Steps the floats of first..last-1 of the block that are in the own slice. */
 static rlf_status
 step_range(rlf_model *m, const step *s, int64_t first, int64_t last,
            double decay, rlf_err *err)
@@ -281,7 +281,7 @@ rlf_optimizer_ranges(const rlf_model *m)
     return n + (t->decayed > at);
 }
 
-/* After a step: weights that are no numbers end the run. */
+/* Checks after a step: weights that are no numbers end the run. */
 static rlf_status
 check_weights(const rlf_model *m, const rlf_adamw *settings, rlf_err *err)
 {

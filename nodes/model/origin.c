@@ -292,7 +292,7 @@ rlf_weights_source_find(const rlf_table *whole, const rlf_weights_source *from,
                : fail_missing(whole, from, adapter, err);
 }
 
-/* Of a tensor of the whole n values from `at` on. */
+/* Reads n values of a tensor of the whole, from `at` on. */
 rlf_status
 rlf_weights_source_read(const rlf_model *m, const rlf_weights_source *from,
                         int tensor, int64_t at, int64_t n, float *values,

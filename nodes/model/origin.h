@@ -11,8 +11,9 @@
 
 /* The source of weights. */
 typedef struct rlf_weights_origin {
-    const char *dir; /* whose safetensors; NULL: first values, */
-    uint64_t seed;   /* of these */
+    const char *dir; /* the directory whose safetensors have them; NULL: they
+                        are first values */
+    uint64_t seed;   /* the seed of first values */
     /* Of a model with adapters: whose adapter_model.safetensors has them, and a
      * scalar head that was trained with them; NULL: first values. */
     const char *adapter;
@@ -31,8 +32,8 @@ rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
 typedef struct rlf_weights_known {
     const char *half; /* the type of tensors of 16 bits, as a file has it, or
                          NULL */
-    bool blank_score; /* there is a scalar head, and it begins as 0 */
-    bool idle_score;  /* there is none, but the adapter has one */
+    bool blank_score; /* the scalar head begins as 0 */
+    bool idle_score; /* the adapter has a scalar head, but the model has none */
 } rlf_weights_known;
 
 /* Checks that a model can be filled from it, as far as can be known so. */
@@ -57,12 +58,12 @@ typedef struct rlf_weights_source {
     const rlf_weights_origin *origin;
     rlf_safetensors *file;  /* NULL: first values */
     rlf_safetensors *adapter;
-    rlf_safetensors *state; /* of a checkpoint: masters; or NULL */
+    rlf_safetensors *state; /* the file of a checkpoint with masters; or NULL */
 } rlf_weights_source;
 
-/* Its files, if it has any; `state` stays NULL. RLF_USER: they have tensors
- * that a model of the table `whole` has not. To be closed whatever the status.
- */
+/* Opens its files, if it has any; `state` stays NULL. RLF_USER: they have
+ * tensors that a model of the table `whole` has not. To be closed whatever the
+ * status. */
 rlf_status rlf_weights_source_open(const rlf_table *whole,
                                    const rlf_weights_origin *origin,
                                    rlf_err *err, rlf_weights_source *out);
@@ -74,8 +75,8 @@ rlf_status rlf_weights_source_find(const rlf_table *whole,
                                    const rlf_weights_source *from,
                                    const rlf_slot *slot, rlf_err *err,
                                    const rlf_tensor **out);
-/* Of tensor `tensor` of the whole model n values from `at` on. RLF_USER also
- * where one is not finite. */
+/* Reads n values of tensor `tensor` of the whole model, from `at` on. RLF_USER
+ * also where one is not finite. */
 rlf_status rlf_weights_source_read(const rlf_model *model,
                                    const rlf_weights_source *from, int tensor,
                                    int64_t at, int64_t n, float *values,

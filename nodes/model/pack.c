@@ -119,7 +119,7 @@ rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
     return RLF_OK;
 }
 
-/* Of a model that has adapters all that training changes. */
+/* Packs all that training changes of a model that has adapters. */
 static rlf_status
 pack_adapters(const rlf_model *m, rlf_err *err)
 {
@@ -154,8 +154,8 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
     return rlf_model_renewed(m, err);
 }
 
-/* Of all vectors of the base, which lie together, though norms alone are read
- * so. */
+/* Adds one to all vectors of the base, which lie together, though norms alone
+ * are read so. */
 static rlf_status
 add_ones(rlf_model *m, rlf_err *err)
 {

@@ -121,8 +121,8 @@ rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err)
     return status;
 }
 
-/* Those that hold together all blocks of the gradient's norm; NULL: this rank
- * does. */
+/* The ranks that hold together all blocks of the gradient's norm; NULL: this
+ * rank does. */
 static rlf_group *
 everyone(const rlf_model *m)
 {

@@ -294,7 +294,7 @@ rlf_pass_borrow(rlf_pass *p, const rlf_pass *from)
         p->layers[i] = from ? from->layers[i] : p->shared;
 }
 
-/* Of the block that residuals lie in. */
+/* A value of the block that residuals lie in. */
 static rlf_real *
 value_at(const rlf_pass *p, rlf_address place)
 {

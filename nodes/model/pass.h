@@ -27,7 +27,7 @@
 typedef struct rlf_sequence {
     const uint32_t *prompt, *response;
     uint32_t n_prompt, n_response;
-    float temperature; /* of its log-probabilities; 0: 1 */
+    float temperature; /* the temperature of its log-probabilities; 0: 1 */
     /* The response's tokens that are the model's own, of which something is
      * wanted: runs in order, apart and not empty. NULL: all are. */
     const rlf_token_run *runs;
@@ -94,7 +94,7 @@ typedef struct rlf_pass {
     bool one_temperature;
     const rlf_paged *paged; /* NULL: packed sequences */
 
-    const rlf_code *code; /* what it does */
+    const rlf_code *code; /* the code that it runs */
     /* The memory of the values of its calls (call.h): what lives through
      * forward and backward, and by layer what may be recomputed. */
     char *values, **layers;
@@ -115,12 +115,13 @@ typedef struct rlf_pass {
     struct rlf_device_transfer *sending; /* NULL: nothing is */
 
     /* Scratch. */
-    char *shared;       /* what layers that keep nothing share */
+    char *shared;       /* memory that layers share which keep nothing */
     char *scratch;      /* gradients on their way */
     rlf_real *d_hidden; /* [rows, hidden] */
-    void *work;         /* of the head's tiles */
+    void *work;         /* memory of the head's tiles */
     size_t work_bytes;
-    int64_t work_rows; /* of such a tile; the same on all ranks of a model */
+    /* Rows of such a tile; the same on all ranks of a model. */
+    int64_t work_rows;
     void *block;
     size_t block_bytes;
 } rlf_pass;
@@ -134,12 +135,12 @@ size_t rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
 rlf_status rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
                         rlf_err *err, rlf_pass **out);
 void rlf_pass_free(rlf_pass *pass); /* NULL is fine */
-/* From now on `pass`, made for that, uses the scratch of `from`, which has its
- * own, of the same sizes, and lives as long. */
+/* Makes `pass`, which was made for that, use the scratch of `from` from now on,
+ * which has its own, of the same sizes, and lives as long. */
 void rlf_pass_lend(rlf_pass *pass, const rlf_pass *from);
 
-/* For a pass that recomputes and splits: from now on its layers' buffers are
- * those of `from`, made for that; NULL: the scratch again. */
+/* Makes the layers' buffers of a pass that recomputes and splits those of
+ * `from` from now on, which was made for that; NULL: the scratch again. */
 void rlf_pass_borrow(rlf_pass *pass, const rlf_pass *from);
 
 /* [m, hidden]: where the residual comes into a chunk. */

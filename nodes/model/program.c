@@ -95,7 +95,8 @@ last_attention(const rlf_program *r)
     return i;
 }
 
-/* From row `from` on, y stands for x. Returns whether any row reads it. */
+/* From model row `from` on, y stands for x. Returns whether any model row reads
+ * it. */
 static bool
 replace_reads(rlf_program *r, int from, rlf_var x, rlf_var y)
 {
@@ -109,8 +110,8 @@ replace_reads(rlf_program *r, int from, rlf_var x, rlf_var y)
     return any;
 }
 
-/* Behind the last attention: of each value that later rows read, in the order
- * in which values are given. */
+/* Behind the last attention: of each value that later model rows read, in the
+ * order in which values are given. */
 static void
 gather_rows(rlf_program *r)
 {
@@ -337,7 +338,8 @@ rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias)
     return rlf_linear_to(r, x, RLF_WIDTH_HIDDEN, name, bias);
 }
 
-/* A row of one value or two (b < 0: one), whose result is as wide as the first.
+/* A model row of one value or two (b < 0: one), whose result is as wide as the
+ * first.
  */
 static rlf_model_row *
 append(rlf_program *r, rlf_row_kind kind, rlf_var a, rlf_var b)

@@ -50,7 +50,7 @@ rlf_width_is_cut(rlf_width width)
            width != RLF_WIDTH_PLACES && width != RLF_WIDTH_RANK;
 }
 
-/* In the whole model. */
+/* Returns the size of a width in the whole model. */
 int64_t rlf_width_size(const rlf_model_config *config, rlf_width width);
 
 /* The closed list: row.def. */
@@ -82,8 +82,8 @@ typedef enum rlf_adapter {
 
 typedef struct rlf_var_info {
     rlf_width width;
-    int layer; /* of the row that gives it */
-    bool rows; /* for tokens whose output is wanted alone; else for all */
+    int layer; /* the layer of the model row that gives it */
+    bool rows; /* its rows are tokens whose output is wanted; else all tokens */
 } rlf_var_info;
 
 enum { RLF_ROW_VALUES = 3 };
@@ -109,7 +109,7 @@ typedef struct rlf_model_row {
     double cap;   /* ATTEND: soft cap of these, scaled; 0: none */
     rlf_act act;  /* GLU */
     rlf_adapter adapter; /* LINEAR; without one a model that has adapters does
-                            not train the weights of the row */
+                            not train the weights of the model row */
     /* ADAPTER_B: the slot beside which it is, as table.h names slots of a
      * layer: "self_attn.q_proj.weight". */
     const char *beside;
@@ -120,11 +120,11 @@ typedef struct rlf_program {
     rlf_arena *arena;
     RLF_VEC(rlf_model_row) rows;
     RLF_VEC(rlf_var_info) values;
-    int layer;      /* of rows that are appended now */
-    bool one_plus;  /* norms multiply by 1 + w: set before all rows */
+    int layer;      /* the layer of model rows that are appended now */
+    bool one_plus;  /* norms multiply by 1 + w: set before all model rows */
     bool drops;     /* there is a DROP row */
     int *first;     /* [layers + 1] of each layer the first row; behind them */
-    rlf_var hidden; /* what heads read */
+    rlf_var hidden; /* the value that heads read */
 } rlf_program;
 
 static inline int
@@ -145,7 +145,7 @@ rlf_is_product(const rlf_model_row *row)
     return row->kind == RLF_ROW_LINEAR || row->kind == RLF_ROW_ONTO;
 }
 
-/* Does training change the weights that a row has? */
+/* Does training change the weights that a model row has? */
 static inline bool
 rlf_row_trains(const rlf_program *program, const rlf_model_row *row)
 {
@@ -156,9 +156,9 @@ rlf_row_trains(const rlf_program *program, const rlf_model_row *row)
 const rlf_program *rlf_program_new(const rlf_model_config *config,
                                    rlf_arena *arena);
 
-/* The same rows with the same numbers for passes that do not train, in `arena`:
- * whoever reads what a DROP row gives reads what it reads, and such a row has
- * no values. The program itself where it has none. */
+/* The same model rows with the same numbers for passes that do not train, in
+ * `arena`: whoever reads what a DROP row gives reads what it reads, and such a
+ * model row has no values. The program itself where it has none. */
 const rlf_program *rlf_program_undropped(const rlf_program *program,
                                          rlf_arena *arena);
 
@@ -182,10 +182,10 @@ rlf_var rlf_layers(rlf_program *r, rlf_var x,
 rlf_var rlf_embed(rlf_program *r, const char *name);
 /* The learned embedding of each position. */
 rlf_var rlf_embed_places(rlf_program *r, const char *name);
-/* Of all that x has: of a q, over its heads together. */
+/* Normalizes over all that x has: of a q, over its heads together. */
 rlf_var rlf_norm(rlf_program *r, rlf_var x, const char *name);
-/* Of what is left when the mean is taken off; without a name it has no weight.
- */
+/* Normalizes what is left when the mean is taken off; without a name it has no
+ * weight. */
 rlf_var rlf_layer_norm(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* The same of each head by itself, with weights of its own. */
 rlf_var rlf_head_layer_norm(rlf_program *r, rlf_var x, const char *name);
@@ -194,21 +194,22 @@ rlf_heads rlf_linear_heads(rlf_program *r, rlf_var x, const char *q,
 rlf_heads rlf_head_norms(rlf_program *r, rlf_heads h, const char *q,
                          const char *k);
 rlf_heads rlf_rotate(rlf_program *r, rlf_heads h);
-/* As layers with a window do that have rotations of their own. */
+/* Rotates as layers with a window do that have rotations of their own. */
 rlf_heads rlf_rotate_local(rlf_program *r, rlf_heads h);
 rlf_var rlf_attend(rlf_program *r, rlf_heads h, int window, double scale,
                    double cap);
 rlf_var rlf_linear_to(rlf_program *r, rlf_var x, rlf_width width,
                       const char *name, bool bias);
-/* To the width of the residual. */
+/* Multiplies to the width of the residual. */
 rlf_var rlf_linear(rlf_program *r, rlf_var x, const char *name, bool bias);
 /* a, the residual, and b times scale; a alone times scale. */
 rlf_var rlf_add(rlf_program *r, rlf_var a, rlf_var b, double scale);
 rlf_var rlf_scale(rlf_program *r, rlf_var a, double scale);
 /* Dropout (Srivastava et al. 2014) of a part `rate` in passes that train; all
- * other passes read x itself. `module`: no other row of the program has it. */
+ * other passes read x itself. `module`: no other model row of the program has
+ * it. */
 rlf_var rlf_drop(rlf_program *r, rlf_var x, double rate, int module);
-/* By a number that is an activation too: in bf16 it is rounded. */
+/* Scales by a number that is an activation too: in bf16 it is rounded. */
 rlf_var rlf_scale_rounded(rlf_program *r, rlf_var a, double scale);
 /* Numbers above `bound` become that, those below -bound become -bound. */
 rlf_var rlf_clip(rlf_program *r, rlf_var x, double bound);
@@ -217,7 +218,7 @@ rlf_var rlf_linear_onto(rlf_program *r, rlf_var to, rlf_var x, const char *name,
                         bool bias);
 rlf_gates rlf_linear_gates(rlf_program *r, rlf_var x, const char *gate,
                            const char *up, bool bias);
-/* Of gates that multiply nothing. */
+/* The activation of gates that multiply nothing. */
 rlf_var rlf_activate(rlf_program *r, rlf_var x, rlf_act act);
 rlf_var rlf_glu(rlf_program *r, rlf_gates g, rlf_act act);
 

@@ -16,7 +16,7 @@ add(rlf_rates *r, rlf_base base, double flops, double read, double written)
     r->written[base] += written;
 }
 
-/* Of packed sequences, or of new tokens over pages. */
+/* Adds the pairs of packed sequences, or of new tokens over pages. */
 static void
 add_pairs(rlf_rates *r, int64_t window, double flops)
 {

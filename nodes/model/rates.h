@@ -15,9 +15,9 @@ typedef enum rlf_base {
     RLF_PER_PASS,
     RLF_PER_TOKEN,
     RLF_PER_ROW,
-    RLF_PER_PAIR,   /* of query and key: all */
-    RLF_PER_NEARBY, /* those within the model's window */
-    RLF_PER_KEY,    /* that lies in pages before, or is new there */
+    RLF_PER_PAIR,   /* by pair of query and key */
+    RLF_PER_NEARBY, /* by pair of these within the model's window */
+    RLF_PER_KEY,    /* by key that lies in pages before, or is new there */
     RLF_N_BASES
 } rlf_base;
 
@@ -28,16 +28,19 @@ typedef struct rlf_rates {
     double read[RLF_N_BASES], written[RLF_N_BASES];
     double read_f32[RLF_N_BASES], written_f32[RLF_N_BASES];
     double embedded[RLF_N_BASES]; /* read of the embedding, in either form */
-    double summed[RLF_N_BASES];   /* by all ranks of the model */
+    double summed[RLF_N_BASES];   /* activations that all ranks of the model add
+                                     up */
     double summed_f32[RLF_N_BASES]; /* the same, floats */
-    double joined[RLF_N_BASES];   /* by those that hold the same heads */
-    double calls, sums, joins;    /* in each pass */
+    double joined[RLF_N_BASES]; /* activations that ranks add up which hold the
+                                   same heads */
+    /* Operations, sums and joint sums in each pass. */
+    double calls, sums, joins;
 } rlf_rates;
 
 /* rates += those of a call. */
 void rlf_rates_add(rlf_rates *rates, const rlf_kernel_call *call);
 
-/* Of one chunk: see rlf_code. */
+/* The rates of one chunk: see rlf_code. */
 typedef struct rlf_chunk_rates {
     rlf_rates forward, paged, again, backward, weights;
 } rlf_chunk_rates;

@@ -18,11 +18,12 @@
 typedef struct rlf_rope {
     size_t kind;      /* row of the table; 0: not stretched */
     double theta;     /* base of the frequencies */
-    double factor;    /* how much longer sequences may be than `original` */
+    double factor;    /* the factor by which sequences may be longer than
+                         `original` */
     double original;  /* positions of pretraining; not of linear */
-    int dim;          /* of each head the elements that are rotated, its first
-                         ones; 0: all */
-    double scale;     /* of cosines and sines; 0: 1 */
+    int dim; /* the elements of each head that are rotated, its first ones; 0:
+                all */
+    double scale;     /* the factor of cosines and sines; 0: 1 */
     double low, high; /* llama3, yarn: the ramp from frequencies that turn so
                          often within `original`, or less, to those that do
                          more often */

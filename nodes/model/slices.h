@@ -18,11 +18,12 @@ typedef struct rlf_slices {
     int64_t first, last; /* the own one */
 } rlf_slices;
 
-/* In `arena`. */
+/* Makes slices in `arena`. */
 rlf_slices rlf_slices_make(const rlf_table *table, int n, int own,
                            rlf_arena *arena);
-/* Of shard `shard` of a tensor, what lies in slice `slice`: as rlf_slot_shard,
- * whole blocks of the sum of squares but for the last of the tensor. */
+/* Returns the part of shard `shard` of a tensor that lies in slice `slice`: as
+ * rlf_slot_shard, whole blocks of the sum of squares but for the last of the
+ * tensor. */
 rlf_slot_part rlf_slices_part(const rlf_slices *slices, const rlf_table *table,
                               const rlf_slot *slot, int shard, int slice);
 /* Blocks of the sum of squares in a slice. */

@@ -122,8 +122,8 @@ set_group(const rlf_model_config *c, rlf_slot *slot, int part)
     slot->form.stride = (per + 2) * d;
 }
 
-/* Sets how files have the tensors of a row's product, which are those from slot
- * `first` on: neighbours of one name are parts of one tensor. */
+/* Sets how files have the tensors of a model row's product, which are those
+ * from slot `first` on: neighbours of one name are parts of one tensor. */
 static void
 set_forms(builder *b, int first)
 {
@@ -176,7 +176,7 @@ form_adapter(builder *b, const rlf_model_row *row)
         rlf_arena_printf(b->arena, RLF_ADAPTER_PREFIX "%s", name);
 }
 
-/* The matrices of a row as one. */
+/* The matrices of a model row as one. */
 static void
 add_row_matrix(builder *b, const rlf_model_row *row)
 {
@@ -269,7 +269,8 @@ begin_layer(builder *b, int i)
     return &b->table->layers[i];
 }
 
-/* Adds the matrices of the rows of a layer that are adapters, or that are not.
+/* Adds the matrices of the model rows of a layer that are adapters, or that are
+ * not.
  */
 static void
 add_layer_rows(builder *b, int i, bool adapters)
@@ -650,7 +651,8 @@ add_embedding(builder *b, bool first, bool shared)
     t->ends = shared ? at : RLF_NO_SLOT;
 }
 
-/* May this stage have the weights of a row? Of those around the layers any may.
+/* May this stage have the weights of a model row? Of those around the layers
+ * any may.
  */
 static bool
 may_hold(const rlf_table *t, const rlf_model_row *row)
@@ -660,7 +662,7 @@ may_hold(const rlf_table *t, const rlf_model_row *row)
            t->layers[layer].place >= 0;
 }
 
-/* At most as many slots and matrices as the rows held here have. */
+/* At most as many slots and matrices as the model rows held here have. */
 static void
 make_lists(builder *b)
 {

@@ -38,22 +38,24 @@
 
 /* The kind of a tensor, by which it has its initial values. */
 typedef enum rlf_slot_kind {
-    RLF_SLOT_EMBEDDING, /* also the head: N(0, 0.02^2) */
+    RLF_SLOT_EMBEDDING, /* the embedding, also the head: N(0, 0.02^2) */
     RLF_SLOT_LINEAR,    /* N(0, 1 / fan-in) */
     RLF_SLOT_RESIDUAL,  /* output onto the residual: / sqrt(2 layers) too */
-    RLF_SLOT_LOW,       /* to the rank of an adapter: uniform, up to
-                           1 / sqrt(fan-in) */
-    RLF_SLOT_NORM,      /* 1 */
-    RLF_SLOT_ZERO,      /* biases, the scalar head, norms by 1 + w, adapters
-                           back from the rank: 0 */
+    RLF_SLOT_LOW,  /* the matrix to the rank of an adapter: uniform, up to 1 /
+                      sqrt(fan-in) */
+    RLF_SLOT_NORM, /* 1 */
+    RLF_SLOT_ZERO, /* biases, the scalar head, norms by 1 + w, adapters
+                      back from the rank: 0 */
 } rlf_slot_kind;
 
 /* Into how many shards, and the part that is held here. Zero-filled: not cut.
  */
 typedef struct rlf_cut {
     int shards;        /* V, a multiple of ranks; 0: as many */
-    int ranks, rank;   /* of the group that holds a stage; ranks 0: 1 */
-    int stages, stage; /* of the pipeline; stages 0: 1 */
+    int ranks, rank;   /* the number of ranks that hold a stage, and this one's
+                          number; ranks 0: 1 */
+    int stages, stage; /* the number of stages of the pipeline, and this one's
+                          number; stages 0: 1 */
     int chunks;        /* parts of the layers that each stage has; 0: 1 */
     bool vee;          /* two of them, the second on the way back */
 } rlf_cut;
@@ -75,14 +77,14 @@ typedef enum rlf_slice {
 
 /* The forms in which files have a slot (form.h). */
 typedef struct rlf_file_form {
-    const char *tensor;  /* its name in Hugging Face files */
+    const char *tensor;  /* the tensor's name in Hugging Face files */
     int64_t first, rows; /* the slot's rows begin there, of all that it has */
-    bool transposed;     /* it has [inputs, outputs] */
-    int pairs;    /* of each so many rows, those rotated together are side by
-                     side; 0: they are not */
+    bool transposed;     /* the tensor has [inputs, outputs] */
+    int pairs;    /* the number of rows in which those that are rotated together
+                     stand side by side; 0: they do not */
     int turned;   /* ... and so many of them are rotated, the first ones */
-    int64_t run;  /* of each `stride` rows of the tensor so many neighbours,
-                     from `first` on, are the slot's; 0: all from there */
+    int64_t run;  /* neighbouring rows of each `stride` rows of the tensor that
+                     are the slot's, from `first` on; 0: all from there */
     int64_t stride;
     int64_t fold; /* a vector here, there a matrix of so many columns; 0: not */
 } rlf_file_form;
@@ -97,20 +99,20 @@ typedef struct rlf_slot {
     int64_t rows, cols; /* held here; a vector has cols 0 */
     int64_t count;      /* elements */
     int64_t offset;     /* floats from the start of the block */
-    int64_t file_rows, file_cols; /* of the whole model */
+    int64_t file_rows, file_cols; /* the shape of the whole model's tensor */
     int64_t first; /* row, or column, of the file where it begins */
-    int number;    /* in the table of all stages */
+    int number;    /* the number in the table of all stages */
 } rlf_slot;
 
 #define RLF_NO_SLOT (-1)
 
-/* The beginnings of a row's weights in the block; RLF_NO_SLOT where it has
- * none, or another stage has them. */
+/* The beginnings of a model row's weights in the block; RLF_NO_SLOT where it
+ * has none, or another stage has them. */
 typedef struct rlf_row_slots {
     int64_t matrix;    /* all of the row, side by side */
-    int64_t vector[2]; /* of a norm, one for each out, or its weight and bias;
-                          biases side by side */
-    int number;        /* of the matrix, see rlf_table.matrix; -1: none */
+    int64_t vector[2]; /* the offset of a norm for each out, or of its weight
+                          and bias; of biases that lie side by side */
+    int number; /* the number of the matrix, see rlf_table.matrix; -1: none */
 } rlf_row_slots;
 
 /* A matrix of the block that products read packed: of a LINEAR or ONTO row. */
@@ -121,23 +123,24 @@ typedef struct rlf_matrix {
 typedef struct rlf_layer {
     int place; /* among the layers held here; -1: another stage's, all else 0 */
     int64_t matrices, matrices_end;  /* its part of the block's matrices */
-    int64_t vectors;                 /* where its vectors begin */
+    int64_t vectors;                 /* the offset at which its vectors begin */
     int first, last;                 /* its matrices: first..last-1 */
-    int64_t adapters, adapters_end;  /* where those of its adapters lie */
+    int64_t adapters, adapters_end;  /* its part of the block's adapters */
     const rlf_row_slots *head_norms; /* NULL: none */
 } rlf_layer;
 
 typedef struct rlf_table {
-    rlf_arena *arena;        /* in which it is */
-    rlf_model_config config; /* of the whole model */
+    rlf_arena *arena;        /* the arena that has the table */
+    rlf_model_config config; /* the config of the whole model */
     const rlf_program *program;
     rlf_model_head head;
     rlf_cut cut;
-    rlf_shards shards;             /* of every sum that is cut */
-    const struct rlf_table *whole; /* of all stages; itself if there is one */
+    rlf_shards shards; /* the shards of every sum that is cut */
+    /* The table of all stages; itself if there is one. */
+    const struct rlf_table *whole;
     int *own;         /* [whole->n_slots] the slot here, -1: another stage's */
     rlf_chunk *chunk; /* [cut.chunks] the layers of each */
-    int most_layers;  /* that a stage holds */
+    int most_layers;  /* layers of the stage that has the most */
     /* held here */
     int n_layers;
     int heads, kv_heads;
@@ -146,16 +149,17 @@ typedef struct rlf_table {
     int copies;       /* ranks that hold the same key/value heads */
     bool head_norms;  /* some layer has norms of heads */
     int norm_sums[2]; /* sums of the gradients of q and k norms */
-    rlf_slot *slots;  /* in the order of the block */
+    rlf_slot *slots;  /* slots, in the order of the block */
     int n_slots;
-    int n_base; /* of these, those of the base: all where there are no adapters
-                 */
+    int n_base; /* slots of the base; all where there are no adapters */
     rlf_row_slots *rows; /* [program->n_rows] */
     rlf_layer *layers;   /* [config.layers] */
-    rlf_matrix *matrix;  /* of all layers held, in the order of the block */
+    /* Matrices of all layers held, in the order of the block. */
+    rlf_matrix *matrix;
     int n_matrix;
     int base_matrices; /* matrices of the base among them */
-    /* Of other stages, RLF_NO_SLOT. */
+    /* Offsets of the embedding and the head; RLF_NO_SLOT in stages without
+     * them: */
     int64_t embed;
     int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */
     int64_t lm_bias;  /* [vocab], RLF_NO_SLOT where the head has none */
@@ -168,7 +172,7 @@ typedef struct rlf_table {
      * last one first; NULL: none yet */
     struct rlf_pass_bytes **counted;
     int64_t matrices; /* floats of the block's first part */
-    int64_t vectors;  /* where those of the base end */
+    int64_t vectors;  /* the end of the vectors of the base */
     /* Training changes the floats from `trained` on: 0, or `vectors`. Weight
      * decay applies to those before `decayed`: without adapters matrices, with
      * the positions behind them; else all. */
@@ -228,8 +232,8 @@ typedef struct rlf_slot_part {
 } rlf_slot_part;
 rlf_slot_part rlf_slot_shard(const rlf_table *table, const rlf_slot *slot,
                              int shard);
-/* Of the parts of the layers chunk `chunk` is the first, which embeds, or the
- * last, which has the heads. */
+/* Say whether chunk `chunk` is the first of the layers' parts, which embeds, or
+ * the last, which has the heads. */
 bool rlf_table_begins(const rlf_table *table, int chunk);
 bool rlf_table_ends(const rlf_table *table, int chunk);
 /* The stage that has the part of the layers by `by` behind (before) a chunk's.

@@ -66,14 +66,14 @@ rlf_status rlf_transformer_receive(const rlf_model *model, rlf_pass *pass,
                                    int chunk, rlf_err *err);
 rlf_status rlf_transformer_hand_on(const rlf_model *model, rlf_pass *pass,
                                    int chunk, rlf_err *err);
-/* Until the next stage has what was handed to it. */
+/* Waits until the next stage has what was handed to it. */
 rlf_status rlf_transformer_settle(rlf_pass *pass, rlf_err *err);
 /* The layers of one chunk, with what comes before or after them. */
 rlf_status rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *pass,
                                          int chunk, rlf_err *err);
-/* From pass->d_hidden, or pass->d_x unless the chunk ends, to the gradients of
- * its weights, added, and pass->d_x. After a forward of the same micro-batch in
- * a pass that trains. */
+/* Goes back from pass->d_hidden, or pass->d_x unless the chunk ends, to the
+ * gradients of its weights, added, and pass->d_x. After a forward of the same
+ * micro-batch in a pass that trains. */
 rlf_status rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *pass,
                                           int chunk, rlf_err *err);
 /* Computes what that left in a pass that splits: the gradients of the matrices

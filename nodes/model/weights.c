@@ -213,7 +213,7 @@ put(rlf_model *m, const piece *to, const rlf_slot *slot, int64_t at, int64_t n,
 
 /* ---- filling ---- */
 
-/* In which type it is saved again, unless all are saved in f32. */
+/* Notes the type in which it is saved again, unless all are saved in f32. */
 static rlf_status
 note_saved(rlf_model *m, const rlf_weights_source *from, int tensor,
            rlf_err *err)
@@ -382,7 +382,7 @@ get_here(const rlf_model *m, const piece *from, const rlf_slot *slot,
     return status;
 }
 
-/* Of a model by layer, as it was filled. */
+/* Reads a tensor of a model by layer, as it was filled. */
 static rlf_status
 get_from_origin(const rlf_model *m, int tensor, int64_t at, int64_t n,
                 float *values, rlf_err *err)
@@ -487,7 +487,7 @@ write_formed(const rlf_model *m, int i, float *values, float *tensor,
                : RLF_OK;
 }
 
-/* Of the checkpoint's state. */
+/* Declares a tensor of the checkpoint's state. */
 static rlf_tensor
 declare(const char *name, const rlf_slot *slot, rlf_element element)
 {
@@ -639,8 +639,8 @@ done:
     return status;
 }
 
-/* Of a tensor of a block of the state n values from `at` on; nothing where
- * there is none. */
+/* Reads n values of a tensor of a block of the state, from `at` on; nothing
+ * where there is none. */
 static rlf_status
 read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
            int tensor, int64_t at, int64_t n, float *values, rlf_err *err)

@@ -40,7 +40,7 @@ rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
  * of tensors that are not saved as f32, moments, counters. */
 rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
                                   rlf_err *err);
-/* Of the same checkpoint, everything as it was. */
+/* Restores everything as it was when that checkpoint was written. */
 rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
                                const char *path, rlf_err *err);
 
@@ -48,9 +48,8 @@ rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
  * files and the model. */
 uint64_t rlf_weights_buffer_bytes(const rlf_model *model);
 
-/* Of the values of a tensor, as a file has them, that rlf_weights_fill sets
- * by a seed:
- * n from `first` on. */
+/* Draws n values of a tensor, as a file has them, that rlf_weights_fill sets by
+ * a seed: from `first` on. */
 void rlf_weights_draw(const rlf_model *model, const rlf_slot *slot,
                       uint64_t seed, int64_t first, int64_t n, float *out);
 

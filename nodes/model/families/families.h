@@ -47,13 +47,13 @@ typedef struct rlf_family {
     bool window_named;      /* without sliding_window no layer has a window */
     bool window_key;   /* sliding_window counts only with use_sliding_window */
     bool window_types; /* layer_types says which layers have windows */
-    int window_every;  /* of so many layers the last has no window; 0: all have
-                          one */
+    int window_every;  /* the number of layers of which the last has no window;
+                          0: all have one */
     bool window_every_key; /* sliding_window_pattern, if it is there, stands in
                               the place of window_every */
-    int still_every;   /* of so many layers the last rotates nothing, and has
-                          the windows, unless no_rope_layers says otherwise;
-                          0: all layers rotate */
+    int still_every; /* the number of layers of which the last rotates nothing,
+                        and has the windows, unless no_rope_layers says
+                        otherwise; 0: all layers rotate */
     bool places;       /* positions are learned, and nothing is rotated */
     double eps, theta;
     rlf_rope_family rope;
