@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* Machines of which any number is a size; of more, and of devices of a machine,
- * powers of two and three times these. */
-enum { MACHINES = 8 };
+ * powers of two and three times these; of more than ROUND machines powers of
+ * two. */
+enum { MACHINES = 8, ROUND = 32 };
 
 /* ---- sizes ---- */
 
@@ -33,7 +34,7 @@ is_size(const rlf_problem *p, int ranks)
         return is_round(ranks);
     int n = machine[ranks] - machine[0];
     return machine[ranks] != machine[ranks - 1] &&
-           (n <= MACHINES || is_round(n));
+           (n <= MACHINES || (n <= ROUND ? is_round(n) : !(n & (n - 1))));
 }
 
 int
@@ -85,6 +86,8 @@ rlf_less_level_of(double bytes)
 /* ---- the walks ---- */
 
 enum {
+    MANY = 256,  /* ranks; on more than these walks are fewer and shorter */
+    EACH = 16,   /* moves of a walk for each of its choices, at most */
     LEVELS = 24, /* below the memory with which no placement waits */
     SLACKS = RLF_LESS_SLACKS,
 };
@@ -95,6 +98,7 @@ typedef struct chain {
     rlf_search_options options;
     rlf_arena *arena, *scratch;
     rlf_estimator *e;
+    int64_t moves;  /* of a walk, at most */
     double *memory; /* of the walk at hand */
     double most;    /* of a device, that there is */
     double *least;  /* per size: bytes that each of its ranks holds at least */
@@ -143,6 +147,7 @@ set_scope(chain *c, int ranks)
 {
     bool any = true;
     c->scope.ranks = ranks;
+    c->scope.brief = ranks > MANY;
     for (int i = 0; i < c->whole->n_calls; i++) {
         const rlf_problem_call *call = &c->whole->calls[i];
         int n = 0;
@@ -238,6 +243,24 @@ descend_below(chain *c, double memory, const rlf_placing *seen,
     }
 }
 
+/* A few choices are soon looked at. */
+static int64_t
+moves_of(const chain *c)
+{
+    int64_t n = 0, part = c->scope.ranks > MANY ? 4 : 1;
+    for (int i = 0; i < c->whole->n_calls; i++)
+        n += c->scope.n[i];
+    n = EACH * n < c->moves ? EACH * n : c->moves;
+    return n < c->moves / part ? n : c->moves / part;
+}
+
+/* The next level that has a walk: of many ranks every other one. */
+static int
+up(const chain *c, int k)
+{
+    return c->scope.ranks > MANY && k != INT_MAX && k % 2 ? k + 1 : k;
+}
+
 /* One walk: *best is what it finds, with infinite period if nothing fits. */
 static void
 walk(chain *c, double level, double below, uint32_t stream,
@@ -254,6 +277,7 @@ walk(chain *c, double level, double below, uint32_t stream,
             .choice = RLF_NEW_ARRAY(c->scratch, int, c->whole->n_calls),
             .period = INFINITY};
     set_memory(c, level);
+    c->options.moves = moves_of(c);
     rlf_search_walk(c->e, &c->problem, &c->scope, &c->options, stream, starts,
                     n, level, slack, c->scratch, &found);
     c->out->looks += found.looks;
@@ -276,7 +300,7 @@ walk(chain *c, double level, double below, uint32_t stream,
     for (int i = SLACKS - 1; i > 0; i--) {
         double memory = level * (1 - i * RLF_LESS_SLACK);
         add(c, level, &slack[i]);
-        if (i % 2 == 0 && memory > below)
+        if (i % 2 == 0 && memory > below && c->scope.ranks <= MANY)
             descend_below(c, memory, &slack[i], n ? &starts[n - 1] : NULL);
     }
 }
@@ -293,19 +317,22 @@ walk_on(chain *c, int size, const rlf_placing *last, int last_from,
     walk(c, INFINITY, INFINITY, stream, from, 1, &now[0]);
     if (!isfinite(now[0].period))
         return;
-    int top = rlf_less_level_of(c->most);
-    int end = rlf_less_level_of(wanted(c->whole, now[0].choice));
-    int begin = end - LEVELS;
+    int top = up(c, rlf_less_level_of(c->most));
+    int end = up(c, rlf_less_level_of(wanted(c->whole, now[0].choice)));
+    int begin = end - LEVELS, before = 0;
     while (begin < end && rlf_less_level(begin) < least)
         begin++;
     *now_from = begin;
     for (int k = begin; k <= end && k <= top && !c->out->stopped; k++) {
         int there = k - last_from;
+        if (up(c, k) != k)
+            continue;
         from[0] =
             last && there >= 0 && there < LEVELS ? &last[1 + there] : NULL;
-        from[1] = k > begin ? &now[k - begin] : NULL;
+        from[1] = before ? &now[before] : NULL;
         walk(c, rlf_less_level(k), k > begin ? rlf_less_level(k - 1) : 0,
              stream + 1 + (uint32_t)(k + 512), from, 2, &now[1 + k - begin]);
+        before = 1 + k - begin;
     }
 }
 
@@ -329,7 +356,7 @@ rlf_less_find(const rlf_problem *problem, const rlf_search_options *options,
     rlf_placing *last = NULL;
     int last_from = 0;
     *out = (rlf_less){0};
-    c.options.moves = options->moves / RLF_LESS_WALKS;
+    c.moves = options->moves / RLF_LESS_WALKS;
     c.options.stop = options->stop ? stop : NULL;
     c.options.arg = &c;
     c.problem.memory = c.memory;

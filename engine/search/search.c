@@ -474,7 +474,8 @@ rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         descend(&w, &out->best);
     }
-    look_around(&w, options);
+    if (!scope->brief)
+        look_around(&w, options);
     out->looks = w.looks;
 }
 
