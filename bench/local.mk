@@ -74,6 +74,10 @@ EXTRA_PROGRAMS += %D%/model
 %C%_model_SOURCES = %D%/model.c %D%/peaks.c %D%/peaks.h
 %C%_model_LDADD = $(NODES_LIBS) $(peaks_libs)
 
+bench_programs += %D%/prefix
+EXTRA_PROGRAMS += %D%/prefix
+%C%_prefix_LDADD = $(NODES_LIBS)
+
 # On a GPU; `tiny` runs without one.
 EXTRA_DIST += %D%/gpu/all %D%/gpu/attention.py %D%/gpu/trl.py %D%/gpu/grpo.rlf %D%/gpu/ppo.rlf \
 	%D%/gpu/ones.lua
