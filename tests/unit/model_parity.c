@@ -14,6 +14,7 @@
 #include "nodes/model/compile.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/merge.h"
+#include "nodes/model/prefix.h"
 #include "engine/io/file.h"
 #include "tests/put.h"
 #include "tests/unit/model_lora.h"
@@ -22,6 +23,7 @@
 #include <dirent.h>
 
 #define MOST_SEQS 16
+#define COPIES 4
 
 /* Largest |got - want| / (1 + |want|) in f32. */
 #define F32_HEAD 1e-5
@@ -44,6 +46,7 @@ typedef struct fixture {
     rlf_safetensors *expected;
     rlf_model *model;
     rlf_sequence seqs[MOST_SEQS];
+    bool shared; /* each is there COPIES times, with one prompt */
     uint32_t n_seqs;
     uint32_t *tokens;
     const char *name;
@@ -122,11 +125,39 @@ read_sequences(fixture *f, rlf_arena *arena)
 /* The outputs of one run: those of heads for all rows, and gradients of all
  * weights. */
 typedef struct outputs {
-    float logprob[512], entropy[512], scalar[512], last[512];
+    float logprob[COPIES * 512], entropy[COPIES * 512];
+    float scalar[COPIES * 512], last[512];
     uint32_t n;
     float *gradient;
     size_t count;
 } outputs;
+
+/* The sequences, each so often that it shares its prompt with the one before,
+ * and the loss's weights of their rows, shared out among the copies. Returns
+ * how many there are. */
+static uint32_t
+list_copies(const fixture *f, uint32_t copies, rlf_arena *arena,
+            rlf_sequence *seqs, float weights[2][COPIES * 512])
+{
+    size_t n;
+    const double *of[] = {expected(f, "weight", arena, &n),
+                          expected(f, "entropy_weight", arena, &n)};
+    uint32_t n_seqs = 0, row = 0, from = 0;
+    for (uint32_t i = 0; i < f->n_seqs; i++) {
+        uint32_t own = rlf_sequence_own(&f->seqs[i]);
+        for (uint32_t c = 0; c < copies; c++, row += own) {
+            seqs[n_seqs++] = f->seqs[i];
+            for (uint32_t k = 0; k < own; k++)
+                for (int w = 0; w < 2; w++)
+                    weights[w][row + k] =
+                        (float)of[w][from + k] / (float)copies;
+        }
+        from += own;
+    }
+    if (copies > 1)
+        rlf_sequences_share(seqs, n_seqs, RLF_ROWS_TOKENS);
+    return n_seqs;
+}
 
 /* Forward and backward of all sequences, `each` at a time, for gradients of the
  * fixture's weighted loss. */
@@ -136,22 +167,17 @@ run(fixture *f, const rlf_pass_options *options, uint32_t each,
 {
     test_machine *t = f->machine;
     bool scalar = f->model->table->head == RLF_HEAD_SCALAR;
-    size_t n;
-    const double *a = expected(f, "weight", arena, &n);
-    const double *b = expected(f, "entropy_weight", arena, &n);
-    float weights[2][512];
-    for (size_t i = 0; i < n; i++) {
-        weights[0][i] = (float)a[i];
-        weights[1][i] = (float)b[i];
-    }
+    rlf_sequence seqs[COPIES * MOST_SEQS];
+    float weights[2][COPIES * 512];
+    const uint32_t copies = f->shared ? COPIES : 1;
+    const uint32_t n_seqs = list_copies(f, copies, arena, seqs, weights);
     rlf_pass *p = NULL;
     MUST(t, rlf_pass_new(f->model, options, &t->err, &p));
     MUST(t, rlf_gradient_clear(f->model, &t->err));
     *out = (outputs){0};
-    for (uint32_t i = 0; i < f->n_seqs; i += each) {
-        uint32_t count = f->n_seqs - i < each ? f->n_seqs - i : each;
-        MUST(t,
-             rlf_pass_load(p, f->seqs + i, count, i, RLF_ROWS_TOKENS, &t->err));
+    for (uint32_t i = 0; i < n_seqs; i += each) {
+        uint32_t count = n_seqs - i < each ? n_seqs - i : each;
+        MUST(t, rlf_pass_load(p, seqs + i, count, i, RLF_ROWS_TOKENS, &t->err));
         MUST(t, rlf_transformer_forward(f->model, p, &t->err));
         MUST(t, rlf_pass_write(p, weights[0] + out->n, p->n_rows, &t->err,
                                scalar ? p->d_scalar : p->d_logprob));
@@ -326,6 +352,26 @@ gradients_equal(const outputs *a, const outputs *b)
            !memcmp(a->gradient, b->gradient, a->count * sizeof *a->gradient);
 }
 
+/* Copies of a sequence that share its prompt have its gradients together. */
+static void
+check_shared(fixture *f, rlf_arena *arena)
+{
+    part parts[MOST_PARTS];
+    outputs out;
+    const char *name = f->name;
+    f->name = rlf_arena_printf(arena, "%s, with prompts shared", name);
+    f->shared = true;
+    run(f, &(rlf_pass_options){.tokens = 512, .train = true},
+        COPIES * MOST_SEQS, arena, &out);
+    int n = parts_of(f, &out, arena, parts), first = 2; /* behind the heads' */
+    for (int i = first; i < n; i++)
+        is_near(f, parts[i].got, parts[i].want, parts[i].n, parts[i].bound,
+                parts[i].name);
+    f->shared = false;
+    f->name = name;
+    free(out.gradient);
+}
+
 /* In pieces; recomputed in pieces. In bf16 the order in which gradients add is
  * the library's, which a piece's size may change. */
 static void
@@ -404,6 +450,8 @@ test_model(test_machine *t, const test_place *at, first *cpu)
     run(&f, &pass, MOST_SEQS, arena, &whole);
     check_pieces(&f, pass, &whole, arena);
     check_oracle(&f, &whole, cpu->far, arena);
+    if (is_exact(at))
+        check_shared(&f, arena);
     if (cpu->out.n == 0) {
         cpu->out = whole;
         if (!cpu->adapter)
