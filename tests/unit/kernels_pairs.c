@@ -175,11 +175,55 @@ test_scalar(void)
        "the upper product comes first");
 }
 
+#if defined(__x86_64__)
+/* A product of bf16 leaves the thread's mode as it was, by whatever way. */
+static void
+test_mode(const char *isa)
+{
+    const rlf_kernels *k = rlf_kernels_cpu_bf16(isa);
+    if (!k) {
+        skip("the mode after %s: this machine has no such instructions", isa);
+        return;
+    }
+    enum { M = 20, N = 50, K = 33 };
+    static float w[N * K], dw[N * K];
+    static uint16_t x[M * K], c[M * N];
+    static _Alignas(64) char packed[1 << 15];
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    const rlf_cpu_options one = {.n_threads = 1};
+    if (rlf_device_cpu_new(&one, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0)
+        bail("%s", err.sentence);
+    const rlf_product_pack_args pack = {
+        .rows = N, .cols = K, .w = w, .packed = packed};
+    const rlf_product_args product = {.m = M,
+                                      .n = N,
+                                      .k = K,
+                                      .x = (void *)x,
+                                      .packed = packed,
+                                      .c = (void *)c};
+    const rlf_product_grad_args grad = {
+        .m = M, .n = N, .k = K, .dy = (void *)c, .x = (void *)x, .dw = dw};
+    uint32_t before = _mm_getcsr();
+    bool done = k->product_pack(queue, &pack, &err) >= 0 &&
+                k->product(queue, &product, &err) >= 0 &&
+                k->product_grad(queue, &grad, &err) >= 0;
+    ok(done && _mm_getcsr() == before, "%s leaves the thread's mode", isa);
+    rlf_queue_free(queue);
+    rlf_device_free(device);
+}
+#endif
+
 int
 main(void)
 {
     test_scalar();
 #if defined(__x86_64__)
+    test_mode("v4_bf16");
+    test_mode("v4");
+    test_mode("v3");
     const int64_t calls = quick() ? 1 << 14 : 1 << 18;
     if (rlf_kernels_machine_has("v3"))
         ok(wrong(by_two_flushing, calls) == 0,
