@@ -561,7 +561,7 @@ show(const char *kind, const shape *of, const options *o)
     bench_peaks peaks;
     rlf_err err = RLF_ERR_NONE;
     rlf_device *device;
-    rlf_queue *queue;
+    rlf_queue *queue = NULL;
     int threads = atoi(o->threads);
     by_processor = threads == 1;
     const rlf_backend_options cpu = {.n_threads = threads};

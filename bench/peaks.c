@@ -144,15 +144,20 @@ measure_bytes(rlf_device *device, rlf_queue *queue, int threads, double seconds,
             for (int k = 0; k < times; k++)
                 rlf_team_run(device->team, read_ahead, &r);
         });
-        const rlf_product_args row = {
-            .m = 1, .n = (int64_t)r.n / K, .k = K, .x = x, .packed = p, .c = y};
+        const rlf_product_args row = {.m = 1,
+                                      .n = (int64_t)r.n / K / 96 *
+                                           96, /* whole panels */
+                                      .k = K,
+                                      .x = x,
+                                      .packed = p,
+                                      .c = y};
         double product = BEST(seconds, {
             for (int k = 0; k < times; k++)
                 check(kernels->product(queue, &row, &err), &err);
         });
         double bytes = (double)r.n * 4 * times;
         double loops = bytes / (plain < ahead ? plain : ahead);
-        product = (double)(row.n / 48 * 48) * K * 4 * times / product;
+        product = (double)row.n * K * 4 * times / product;
         out->bytes[i] = (double)r.n * 4;
         out->read[i] = loops > product ? loops : product;
     }

@@ -11,6 +11,7 @@ libkernels_a_SOURCES += \
 kernel_isa_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
+	%D%/cut.h \
 	%D%/dense.c \
 	%D%/dropout.c \
 	%D%/head.c %D%/head.h %D%/heads.h \

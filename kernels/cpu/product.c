@@ -12,12 +12,13 @@
  * at a time in scratch, for the other form transposed. */
 #include "engine/base/clock.h"
 #include "kernels/cpu/ahead.h"
+#include "kernels/cpu/cut.h"
 #include "kernels/cpu/panel.h"
 
-/* A task is at most MC rows, NC columns of c (GRAD_NC of a gradient), and at a
- * time KC of k: what it copies and reads again fits a second-level cache. */
+/* A task is at most MC rows (cut.h), NC columns of c (GRAD_NC of a gradient),
+ * and at a time KC of k: what it copies and reads again fits a second-level
+ * cache. */
 #define KC 384
-#define MC (MR * 28)
 #define NC 768
 #define GRAD_NC 384
 /* Rows that lie farther apart than this are copied together first. */
@@ -631,52 +632,6 @@ sharded_part(const rlf_product_args *a, int64_t row, int64_t n_rows,
 
 _Static_assert(REST_FLOATS / (MC * 6) >= NR && RLF_MOST_SHARDS == 64,
                "room for a panel at each of 6 levels");
-
-/* How an output is cut into tasks: row blocks, of whole tiles, within column
- * groups. */
-typedef struct cut_plan {
-    int64_t m, n; /* rows, columns */
-    int64_t blocks, groups, col_step;
-} cut_plan;
-
-/* Task t: its rows and columns. */
-typedef struct task {
-    int64_t row, n_rows, first, last;
-} task;
-
-static task
-task_of(const cut_plan *p, int64_t t)
-{
-    int64_t tiles = (p->m + MR - 1) / MR, b = t % p->blocks;
-    int64_t row = b * tiles / p->blocks * MR;
-    int64_t end = (b + 1) * tiles / p->blocks * MR;
-    int64_t col = t / p->blocks * p->col_step;
-    return (task){row, (end < p->m ? end : p->m) - row, col,
-                  col + p->col_step < p->n ? col + p->col_step : p->n};
-}
-
-/* Column groups are of at most `nc` columns; all are even, enough of them for
- * the threads, and as many for each. */
-static cut_plan
-cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc)
-{
-    int threads = ((rlf_cpu_queue *)queue)->n_threads;
-    int64_t panels = n_panels(n), tiles = (m + MR - 1) / MR;
-    int64_t want = threads > 1 ? 4 * threads : 1;
-    int64_t blocks = (m + MC - 1) / MC, groups = (n + nc - 1) / nc;
-    if (groups * blocks < want && m > MC / 2)
-        blocks = (m + MC / 2 - 1) / (MC / 2);
-    if (groups * blocks < want)
-        groups = (want + blocks - 1) / blocks;
-    groups = groups < panels ? groups : panels;
-    int64_t each = (panels + groups - 1) / groups;
-    groups = (panels + each - 1) / each;
-    return (cut_plan){.m = m,
-                      .n = n,
-                      .blocks = rlf_cpu_blocks(blocks, tiles, groups, threads),
-                      .groups = groups,
-                      .col_step = each * NR};
-}
 
 typedef struct product_plan {
     rlf_product_args a;
