@@ -47,15 +47,15 @@ median(const double took[RLF_AHEAD_TRIALS])
 void
 rlf_ahead_tell(rlf_ahead *ahead, bool way, double seconds)
 {
-    uint32_t i = __atomic_fetch_add(&ahead->n[way], 1, __ATOMIC_ACQ_REL);
+    uint32_t i = __atomic_fetch_add(&ahead->begun[way], 1, __ATOMIC_RELAXED);
     if (i >= RLF_AHEAD_TRIALS)
         return;
-    __atomic_store(&ahead->took[way][i], &seconds, __ATOMIC_RELEASE);
-    /* a number that another thread is about to write is still 0: whoever is
-     * last looks at all of them, or a 0 more or less moves a median little */
-    if (__atomic_load_n(&ahead->n[!way], __ATOMIC_ACQUIRE) < RLF_AHEAD_TRIALS ||
-        __atomic_load_n(&ahead->n[way], __ATOMIC_ACQUIRE) < RLF_AHEAD_TRIALS)
-        return;
+    ahead->took[way][i] = seconds;
+    __atomic_fetch_add(&ahead->told[way], 1, __ATOMIC_SEQ_CST);
+    for (int k = 0; k < 2; k++)
+        if (__atomic_load_n(&ahead->told[k], __ATOMIC_SEQ_CST) !=
+            RLF_AHEAD_TRIALS)
+            return;
     bool with = median(ahead->took[1]) < GAIN * median(ahead->took[0]);
     __atomic_store_n(&ahead->decided, with ? 2 : 1, __ATOMIC_RELEASE);
 }

@@ -17,7 +17,7 @@ enum { RLF_AHEAD_TRIALS = 24 }; /* of each way */
  * several threads at once. */
 typedef struct rlf_ahead {
     uint32_t asked; /* times that a way was asked for */
-    uint32_t n[2];  /* trials of a way, without and with */
+    uint32_t begun[2], told[2]; /* trials of a way, without and with */
     double took[2][RLF_AHEAD_TRIALS];
     uint32_t decided; /* 0: not yet, 1: without, 2: with */
 } rlf_ahead;
