@@ -5,7 +5,7 @@ noinst_LIBRARIES += libsearch.a
 libsearch_a_SOURCES = \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
-	%D%/calls.c %D%/calls.h \
+	%D%/calls.c %D%/call_memory.c %D%/calls.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_moves.c %D%/estimate_state.h \
 	%D%/pareto.c %D%/pareto.h \
