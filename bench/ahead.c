@@ -23,10 +23,10 @@
 
 enum { SAMPLES = 8, WARM = 4, MOST_AHEAD = 3, SEED = 7 };
 
-/* Of all runs with the same lag. */
+/* Sums over all runs with the same lag. */
 typedef struct sums {
     double seconds;                  /* a step, of the quickest */
-    double sampling, training, both; /* of all, in microseconds */
+    double sampling, training, both; /* microseconds of all runs together */
     double result;                   /* the same in every run */
     bool other;                      /* it was not */
 } sums;

@@ -27,7 +27,8 @@ enum { NODES = 1000, STEPS = 30 };
 
 static const struct {
     double one, many; /* microseconds that are wanted of an empty command */
-    double above_raw; /* of a step between processes */
+    double above_raw; /* microseconds of a step between processes, above the
+                         trip over bare TCP */
 } wanted = {1, 60, 5};
 
 static rlf_status
@@ -82,7 +83,8 @@ must(rlf_status status, const rlf_err *err)
     }
 }
 
-/* Of that many ranks in each process; NULL for one rank in all. */
+/* Makes a world of that many ranks in each process; NULL for one rank in all.
+ */
 static rlf_comm_world *
 make_world(int ranks)
 {

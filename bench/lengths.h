@@ -11,11 +11,11 @@
 #include "engine/graph/graph.h"
 
 typedef struct bench_lengths {
-    uint64_t seed;    /* of the run */
-    uint32_t site;    /* of the generate call: bench_generate's */
+    uint64_t seed;    /* the seed of the run */
+    uint32_t site;    /* the site of the generate call: bench_generate's */
     uint32_t samples; /* a step */
-    uint32_t steps;   /* that are sampled for */
-    double sigma;     /* of the logarithm of a length */
+    uint32_t steps;   /* steps that are sampled for */
+    double sigma;     /* the standard deviation of the logarithm of a length */
     uint32_t median, most;
     const char *words; /* directory of the tokenizer */
 } bench_lengths;

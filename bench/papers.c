@@ -34,7 +34,7 @@
 
 enum { MOST_SECONDS = 60, SECONDS = 20, SIZES = 12 };
 
-/* Of this thread: others may be at work. */
+/* Returns the processor time of this thread: others may be at work. */
 static double
 processor(void)
 {

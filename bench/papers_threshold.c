@@ -40,12 +40,12 @@ static const char places[] =
     "    judge on 0..255 (tp: 8, dp: 32)\n"
     "}\n";
 
-/* Of a step, in seconds. */
+/* What a step took, in seconds. */
 typedef struct spent {
     double step;
-    double sampled; /* to the end of the generation */
-    double read;    /* and of the last reading */
-    double reading; /* that a rank reads, on average */
+    double sampled; /* seconds to the end of the generation */
+    double read;    /* seconds to the end of the last reading */
+    double reading; /* seconds that a rank reads, on average */
     double moved;   /* samples that went to another replica */
 } spent;
 

@@ -373,7 +373,7 @@ take_steps(rlf_session *s, int steps)
         if (i == 0)
             memcpy(best.first, took, sizeof took);
         if (!lane) {
-            lane = rlf_trace_add(s->trace, 0, "mark");
+            lane = rlf_trace_add(s->logging.trace, 0, "mark");
             best.mark = to;
             rlf_trace_span(lane, "mark", "mark", to, to + 1000, 0);
         }

@@ -25,7 +25,7 @@ numbers(size_t n)
     return p;
 }
 
-/* Of so many seconds, or of three calls. */
+/* The best of so many seconds, or of three calls. */
 #define BEST(seconds, call)                                            \
     ({                                                                 \
         double best_ = 1e30, start_ = now();                           \

@@ -11,7 +11,7 @@
 typedef struct bench_peaks {
     double flops;               /* a second: the best product in f32 */
     double library;             /* oneDNN's best, 0 without it */
-    double bytes[BENCH_BLOCKS]; /* of the blocks */
+    double bytes[BENCH_BLOCKS]; /* bytes of the blocks */
     double read[BENCH_BLOCKS];  /* bytes a second */
 } bench_peaks;
 

@@ -160,8 +160,8 @@ typedef struct timed {
 } timed;
 
 typedef struct maker {
-    const rlf_pipe *pipe;       /* of both */
-    timed list[MOST][MOST_OPS]; /* by place, ascending */
+    const rlf_pipe *pipe;       /* the pipeline that both are times of */
+    timed list[MOST][MOST_OPS]; /* operations by place, ascending */
     int n[MOST];
     double end[MODELS][MOST][64][2]; /* < 0: not yet */
     int next[MODELS][MOST][2];       /* micro-batch */
@@ -268,7 +268,7 @@ typedef struct setup {
     rlf_plan plan;
     int models;
     int ranks[MOST];
-    char path[64]; /* of the table's file, or "" */
+    char path[64]; /* the path of the table's file, or "" */
 } setup;
 
 static void
@@ -334,7 +334,7 @@ typedef struct rank_thread {
     rlf_comm *comm;
     int rank;
     double seconds;         /* from the first operation to the last one's end */
-    double took[MODELS][2]; /* of an operation, the mean */
+    double took[MODELS][2]; /* seconds of an operation, the mean */
     double busy;
     pthread_t thread;
 } rank_thread;

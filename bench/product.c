@@ -223,7 +223,8 @@ measure(work *a, double seconds, mean *few, mean *many, mean *grads)
     fflush(stdout);
 }
 
-/* From the device, so that large blocks lie in huge pages for both sides. */
+/* Memory from the device, so that large blocks lie in huge pages for both
+ * sides. */
 static float *
 numbers(rlf_device *device, size_t n)
 {

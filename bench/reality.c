@@ -40,7 +40,7 @@
 
 enum {
     WARM = 3,
-    ROUNDS = 3, /* of all plans: a machine is not as fast at all times */
+    ROUNDS = 3, /* rounds of all plans: a machine is not as fast at all times */
     MOST_STEPS = 200,
     MOST_RANKS = 4,
     MOST_ROWS = 64,
@@ -50,8 +50,8 @@ enum {
 typedef struct plan {
     const char *name;
     int ranks;
-    const char *rows; /* of a place block, of PPO (lines of the critic are left
-                         out for GRPO, which has none), or a strategy */
+    const char *rows; /* rows of a place block of PPO (lines of the critic are
+                         left out for GRPO, which has none), or a strategy */
 } plan;
 
 static const plan plans[] = {
@@ -115,7 +115,7 @@ by_size(const void *a, const void *b)
 
 static rlf_futex asked, answered;
 
-/* On the n-th core of those that this program may use. */
+/* Stays on the n-th core of those that this program may use. */
 static void
 stay_on(int n)
 {
@@ -271,7 +271,7 @@ run(rlf_session *s, int steps, int round, row *r)
             busy[k][i] = rlf_collector_busy(s->collector, k);
         rlf_collector_end(s->collector, 1, false);
         if (i >= 0)
-            took[i] = s->step_seconds;
+            took[i] = s->steps.seconds;
     }
     qsort(took, (size_t)steps, sizeof *took, by_size);
     r->rounds[round] = took[steps / 2];

@@ -64,7 +64,7 @@ typedef struct task {
     rlf_shapes shapes;
     rlf_weight_edge edge;
     int rounds;
-    double bytes; /* that are written, by all ranks */
+    double bytes; /* bytes that all ranks write */
     int writers;  /* ranks */
 } task;
 
@@ -323,7 +323,7 @@ move_seconds(const task *k, int n_ranks, rlf_moved *moved)
     return slowest;
 }
 
-/* Of copying as many bytes as the task has to write. */
+/* Seconds of copying as many bytes as the task has to write. */
 static double
 bound_seconds(const task *k)
 {

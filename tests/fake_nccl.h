@@ -21,7 +21,7 @@ enum {
     FAKE_RANKS = 8,
     FAKE_OPS = 256,
     FAKE_LOOKS = 3,
-    FAKE_WRONG = 5, /* what NCCL says of wrong usage */
+    FAKE_WRONG = 5, /* the status of NCCL for wrong usage */
     FAKE_ERROR = 6
 };
 
@@ -32,7 +32,8 @@ typedef struct fake_send {
     struct fake_send *next;
     const void *data;
     size_t bytes;
-    uint32_t recorded; /* which of those between the two; 0: it is not */
+    uint32_t recorded; /* the number among those between the two that are
+                          recorded; 0: it is not */
     bool taken;
 } fake_send;
 
@@ -43,7 +44,7 @@ typedef struct fake_world {
     pthread_mutex_t lock;
     pthread_cond_t bell;
     int n, n_open, n_gone;
-    bool aborted;                             /* by one of them */
+    bool aborted;                             /* one of them has aborted it */
     fake_send *sends[FAKE_RANKS][FAKE_RANKS]; /* from, to */
 } fake_world;
 
@@ -63,7 +64,7 @@ typedef struct fake_op {
     void *data;
     size_t bytes;
     int peer;
-    uint32_t recorded; /* as of a send */
+    uint32_t recorded; /* the number, as that of a send */
 } fake_op;
 
 /* A group in the queue. */

@@ -61,7 +61,7 @@ typedef RLF_VEC(golden_part) golden_parts;
 typedef struct golden {
     char *title, *mode;
     rlf_buf written; /* the program as the file has it */
-    rlf_buf source;  /* with parts in place of their names */
+    rlf_buf source;  /* the source, with parts in place of their names */
     rlf_buf want;
 } golden;
 

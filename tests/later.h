@@ -37,7 +37,7 @@ struct later_queue {
 
 struct rlf_event {
     later_queue *queue;
-    uint64_t number; /* of work that it comes after */
+    uint64_t number; /* the number of the work that it comes after */
 };
 
 static inline bool

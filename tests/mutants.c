@@ -42,8 +42,8 @@ typedef struct program {
     size_t size;
     token tokens[MOST_TOKENS];
     size_t n_tokens;
-    char *graph; /* as text */
-    size_t count[VERDICTS]; /* of its mutants */
+    char *graph;            /* the graph as text */
+    size_t count[VERDICTS]; /* mutants of the graph, by verdict */
 } program;
 
 static bool

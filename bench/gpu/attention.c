@@ -16,7 +16,8 @@ typedef struct form {
     const char *name;
     int64_t heads, kv_heads, d;
     int64_t n_seqs, length, window; /* packed */
-    int batches[5], contexts[4];    /* of decoding; 0: no more */
+    /* Sequences and keys of decoding; 0: no more. */
+    int batches[5], contexts[4];
 } form;
 
 static const form forms[] = {
@@ -51,7 +52,7 @@ paged_call(rlf_queue *queue, const void *args, rlf_err *err)
     return kernels->attention_paged(queue, args, err);
 }
 
-/* Of one query head: positions seen by all tokens. */
+/* Returns the positions that all tokens see, of one query head. */
 static double
 seen(const form *f)
 {

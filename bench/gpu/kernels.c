@@ -18,7 +18,7 @@
 typedef struct shape {
     const char *name;
     int64_t tokens, hidden, heads, kv_heads, head_dim, ffn, vocab;
-    int64_t weights;   /* of the optimizer */
+    int64_t weights;   /* weights that the optimizer changes */
     int sampled[4];    /* rows that a token is sampled for */
     int64_t head_tile; /* rows of a tile of the head */
 } shape;

@@ -25,8 +25,9 @@
 typedef struct bench_shape {
     const char *name;
     rlf_llama_args args;
-    int sequences, length, steps; /* of training */
-    int batches[5], contexts[3];  /* of decoding; 0: no more */
+    int sequences, length, steps; /* sizes of a training step */
+    /* Sequences and keys of decoding; 0: no more. */
+    int batches[5], contexts[3];
     double mfu, few, many; /* wanted: of training, batches below 64 and above */
 } bench_shape;
 

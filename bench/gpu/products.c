@@ -41,7 +41,13 @@ static const int64_t rows[] = {1, 16, 64, 256, 2048, 16384};
 typedef struct job {
     const layer *l;
     int64_t m;
-    enum { FORWARD, BY_X, BY_W, KINDS } kind; /* and gradients by x, by w */
+    enum {
+        FORWARD,
+        BY_X,
+        BY_W,
+        /* Forward, and the gradients by x and by w. */
+        KINDS
+    } kind;
     int n;                                    /* copies of the weights */
     void *w[COPIES];                          /* packed */
     void *x, *y;                              /* [m, k], [m, n] */
@@ -96,7 +102,7 @@ library_call(rlf_queue *queue, const void *args, rlf_err *err)
     return rlf_lt_multiply(queue, args, err);
 }
 
-/* Of the same operands in cuBLASLt's hands. */
+/* The product of the same operands in cuBLASLt's hands. */
 static rlf_lt_product
 asked_of(const job *j, int copy, int offer)
 {

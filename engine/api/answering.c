@@ -183,7 +183,7 @@ open_device(rlf_session *s, struct rlf_answering *a, rlf_err *err,
     rlf_buf text = {0};
     uint32_t algorithms;
     rlf_status status =
-        backend->prepare(a->queue, real, &algorithms, &s->warnings, err);
+        backend->prepare(a->queue, real, &algorithms, &s->warned.lines, err);
     if (status >= 0)
         backend->choose(a->queue, real, algorithms, &text);
     rlf_buf_free(&text);
@@ -276,7 +276,7 @@ open_config(rlf_session *s, struct rlf_answering *a, const char *path,
     lora = lora ? rlf_arena_strdup(a->arena, lora) : NULL;
     a->path = rlf_hub_path(path, path, a->arena);
     a->lora = lora ? rlf_hub_path(lora, lora, a->arena) : NULL;
-    RLF_TRY(read_shape(a, a->path, a->lora, err, &s->warnings));
+    RLF_TRY(read_shape(a, a->path, a->lora, err, &s->warned.lines));
     a->name = path;
     a->adapter = lora;
     return RLF_OK;
@@ -327,9 +327,9 @@ open_model(rlf_session *s, struct rlf_answering *a, uint32_t longest,
 static struct rlf_answering *
 answering_of(rlf_session *s)
 {
-    struct rlf_answering *a = s->answering;
+    struct rlf_answering *a = s->calls.answering;
     if (!a) {
-        a = s->answering = rlf_calloc(1, sizeof *a);
+        a = s->calls.answering = rlf_calloc(1, sizeof *a);
         a->pool = rlf_arena_new();
     }
     if (a->told)
@@ -738,7 +738,7 @@ rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
 const rlf_answer *
 rlf_session_answer(rlf_session *s, size_t i)
 {
-    const struct rlf_answering *a = s ? s->answering : NULL;
+    const struct rlf_answering *a = s ? s->calls.answering : NULL;
     return a && (a->told || a->runs) && i < a->replies.count
                ? &a->replies.data[i].answer
                : NULL;

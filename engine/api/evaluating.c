@@ -54,7 +54,7 @@ is_model(rlf_session *s, const char *dir)
            rlf_file_exists(rlf_path_join(s->arena, dir, "config.json"));
 }
 
-/* Of a run its last checkpoint, else NULL. */
+/* Returns the last checkpoint of a run, else NULL. */
 static const char *
 last_checkpoint(rlf_session *s, const char *dir, rlf_err *err)
 {
@@ -129,15 +129,15 @@ rlf_session_evaluate(rlf_session *s, const char *model)
 {
     if (!s || s->err.status < 0)
         return rlf_session_status(s);
-    if (s->graph || s->evaluating)
+    if (s->graph || s->calls.evaluating)
         return rlf_session_result(
             rlf_fail(&s->err, RLF_USAGE,
                      "an evaluation begins before the program is compiled"));
     const char *path = NULL;
     if (model && find_model(s, model, &s->err, &path) < 0)
         return rlf_session_status(s);
-    s->evaluating = rlf_calloc(1, sizeof *s->evaluating);
-    s->evaluating->how =
+    s->calls.evaluating = rlf_calloc(1, sizeof *s->calls.evaluating);
+    s->calls.evaluating->how =
         (rlf_evaluate){.model = path, .adapter = path && rlf_adapter_is(path)};
     return RLF_RESULT_OK;
 }
@@ -145,7 +145,8 @@ rlf_session_evaluate(rlf_session *s, const char *model)
 void
 rlf_evaluating_place(const rlf_session *s, rlf_err *err)
 {
-    const char *model = s->evaluating ? s->evaluating->how.model : NULL;
+    const char *model =
+        s->calls.evaluating ? s->calls.evaluating->how.model : NULL;
     if (model && strstr(err->sentence, model))
         err->span = (rlf_span){0};
 }
@@ -153,9 +154,9 @@ rlf_evaluating_place(const rlf_session *s, rlf_err *err)
 const rlf_evaluate *
 rlf_evaluating_options(rlf_session *s)
 {
-    if (!s->evaluating)
+    if (!s->calls.evaluating)
         return NULL;
-    rlf_evaluate *how = &s->evaluating->how;
+    rlf_evaluate *how = &s->calls.evaluating->how;
     how->samples = s->options.each;
     how->temperature = s->options.sampling.temperature;
     how->limit = s->options.limit;
@@ -184,7 +185,7 @@ answers_of(const rlf_graph *graph, int set)
 uint64_t
 rlf_evaluating_steps(rlf_session *s)
 {
-    struct rlf_evaluating *e = s->evaluating;
+    struct rlf_evaluating *e = s->calls.evaluating;
     const rlf_graph *graph = s->graph;
     size_t most = 1;
     for (size_t i = 0; i < graph->evaluation.scores.count; i++) {
@@ -232,7 +233,7 @@ take(const rlf_session *s, metric *m, const rlf_graph_score *of, rlf_err *err)
 rlf_status
 rlf_evaluating_step(rlf_session *s, rlf_err *err)
 {
-    struct rlf_evaluating *e = s->evaluating;
+    struct rlf_evaluating *e = s->calls.evaluating;
     for (size_t i = 0; i < e->metrics.count; i++)
         RLF_TRY(take(s, &e->metrics.data[i],
                      &s->graph->evaluation.scores.data[i], err));
@@ -274,7 +275,7 @@ estimate(const double *x, size_t n, uint64_t seed, double *value, double *low,
 const rlf_score *
 rlf_session_score(rlf_session *s, size_t i)
 {
-    struct rlf_evaluating *e = s ? s->evaluating : NULL;
+    struct rlf_evaluating *e = s ? s->calls.evaluating : NULL;
     if (!e || i >= e->metrics.count)
         return NULL;
     rlf_score *score = &e->metrics.data[i].score;
@@ -327,7 +328,7 @@ rlf_session_difference(rlf_session *s, size_t i, const rlf_score *other)
     const rlf_score *mine = rlf_session_score(s, i);
     if (!mine || !other)
         return NULL;
-    rlf_difference *d = &s->evaluating->difference;
+    rlf_difference *d = &s->calls.evaluating->difference;
     d->prompts =
         mine->prompts < other->prompts ? mine->prompts : other->prompts;
     double *x = rlf_try_malloc((d->prompts + 1) * sizeof *x);

@@ -24,8 +24,8 @@ rlf_session_log(rlf_session *s, rlf_log_function *function, void *arg)
         return RLF_RESULT_FAILED;
     s->host.log = function;
     s->host.log_arg = arg;
-    if (s->log_file < 0)
-        s->log.sink = function ? pass_line : rlf_log_to_stderr;
+    if (s->logging.file < 0)
+        s->logging.log.sink = function ? pass_line : rlf_log_to_stderr;
     return RLF_RESULT_OK;
 }
 

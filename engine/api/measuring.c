@@ -210,7 +210,7 @@ open_next(profiler *p, int ranks)
 {
     rlf_session *of = p->of, *s = rlf_session_again(of);
     rlf_session_close_last(of);
-    of->last = s;
+    of->calls.last = s;
     if (!s)
         return NULL;
     s->options.ranks = ranks;
@@ -277,14 +277,14 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
 {
     rlf_profile profile;
     rlf_buf text = {0};
-    RLF_TRY(
-        rlf_collector_profile(s->collector, s->last, p->arena, err, &profile));
+    RLF_TRY(rlf_collector_profile(s->collector, s->calls.last, p->arena, err,
+                                  &profile));
     int ranks = p->cuts[p->n_cuts - 1].ranks, reached;
     RLF_TRY(rlf_profile_links(ranks, fmax(LINKS, p->seconds / LINKS_PART),
-                              s->last->options.backend, p->arena, err, &reached,
-                              &profile));
+                              s->calls.last->options.backend, p->arena, err,
+                              &reached, &profile));
     rlf_profile_print(&profile, &text);
-    s->profile = rlf_arena_strdup(s->arena, text.p);
+    s->calls.profile = rlf_arena_strdup(s->arena, text.p);
     rlf_buf_clear(&text);
     rlf_buf_printf(&text, "%d line%s of %s with %d core%s, %.1f s\n",
                    profile.n_lines, profile.n_lines == 1 ? "" : "s",
@@ -296,7 +296,7 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
                        "ranks, which count like those\n",
                        reached);
     put_rest(p, &text);
-    s->profiled = rlf_arena_strdup(s->arena, text.p);
+    s->calls.profiled = rlf_arena_strdup(s->arena, text.p);
     rlf_buf_free(&text);
     return RLF_OK;
 }

@@ -12,8 +12,9 @@
 static uint32_t
 source_of(const rlf_session *s)
 {
-    for (size_t i = s->sources.list.count; s->options.plan && i > 0; i--) {
-        const rlf_source *source = &s->sources.list.data[i - 1];
+    for (size_t i = s->program.sources.list.count; s->options.plan && i > 0;
+         i--) {
+        const rlf_source *source = &s->program.sources.list.data[i - 1];
         if (source->beside && strcmp(source->path, s->options.plan) == 0)
             return (uint32_t)i;
     }
@@ -49,7 +50,7 @@ check_program(rlf_session *s, const rlf_plan_origin *origin, rlf_err *err)
                  "no '%s.%s'; the program is '%s' (%.8s)",
                  origin->file, origin->program,
                  graph->resources.data[node->receiver].name, node->class->name,
-                 s->path, digest);
+                 s->program.path, digest);
         rlf_err_hint(err,
                      "'rlflow plan' prints one of this program; without this "
                      "line the rows are taken for any program that has these "
@@ -58,11 +59,11 @@ check_program(rlf_session *s, const rlf_plan_origin *origin, rlf_err *err)
         return RLF_USER;
     }
     rlf_diag *diag = rlf_diag_warning(
-        &s->diags, "plan", origin->span,
+        &s->program.diags, "plan", origin->span,
         "this is a plan of another program, or of other parameters: of '%s' "
         "(%.8s), and the program is '%s' (%.8s)",
-        origin->file, origin->program, s->path, digest);
-    rlf_diag_hint(&s->diags, diag,
+        origin->file, origin->program, s->program.path, digest);
+    rlf_diag_hint(&s->program.diags, diag,
                   "its rows place all calls of this one, too, and are taken; "
                   "'rlflow plan' prints one of this program");
     return RLF_OK;
@@ -101,11 +102,12 @@ check_ranks(rlf_session *s, const rlf_plan_origin *origin, uint32_t source)
     if (at.source != source)
         return;
     rlf_diag *diag = rlf_diag_warning(
-        &s->diags, "plan", at, "%d of %d ranks %s no call in this plan%s", idle,
-        ranks, idle == 1 ? "has" : "have",
+        &s->program.diags, "plan", at,
+        "%d of %d ranks %s no call in this plan%s", idle, ranks,
+        idle == 1 ? "has" : "have",
         few ? rlf_arena_printf(s->arena, ", which is for %d", origin->ranks)
             : "");
-    rlf_diag_hint(&s->diags, diag,
+    rlf_diag_hint(&s->program.diags, diag,
                   "rank %d is the first of them; 'rlflow plan --ranks %d' "
                   "prints a plan for all",
                   first, ranks);
@@ -118,7 +120,7 @@ rlf_plan_origin_check(rlf_session *s, rlf_err *err)
     uint32_t source = source_of(s);
     if (!source || !s->graph->placement)
         return RLF_OK;
-    bool known = rlf_plan_origin_find(&s->sources, source, &origin);
+    bool known = rlf_plan_origin_find(&s->program.sources, source, &origin);
     if (known)
         RLF_TRY(check_program(s, &origin, err));
     check_ranks(s, known ? &origin : NULL, source);

@@ -8,8 +8,9 @@
 
 /* Of a session with a plan. RLF_USER, at the plan's line, if that is of another
  * program and does not place all calls of this one. A warning goes to
- * session->diags if it places them all, and another one if ranks are left
- * without calls that the plan did not know of. Nothing, without a plan file. */
+ * session->program.diags if it places them all, and another one if ranks are
+ * left without calls that the plan did not know of. Nothing, without a plan
+ * file. */
 rlf_status rlf_plan_origin_check(rlf_session *session, rlf_err *err);
 
 #endif

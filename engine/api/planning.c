@@ -54,9 +54,9 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);
     for (size_t i = 0; i < n; i++) {
         sums[i] = was[i];
-        if (rlf_inputs_accepted(&s->inputs, "lanes"))
+        if (rlf_inputs_accepted(&s->directory.inputs, "lanes"))
             sums[i].lanes = 0;
-        if (rlf_inputs_accepted(&s->inputs, "shards"))
+        if (rlf_inputs_accepted(&s->directory.inputs, "shards"))
             sums[i].shards = 0;
     }
     *out = sums;
@@ -73,8 +73,8 @@ suits_device(const rlf_session *s, const rlf_profile *p,
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "%s was measured on %s, and '%s' of the cluster '%s' is a %s",
-             p->path, p->gpu ? "GPUs" : "CPUs", device->name, s->cluster->name,
-             device->gpu ? "GPU" : "CPU");
+             p->path, p->gpu ? "GPUs" : "CPUs", device->name,
+             s->planning.cluster->name, device->gpu ? "GPU" : "CPU");
     rlf_err_hint(err, "measure on such a machine (rlflow profile), or leave it "
                       "out: then the rates that are declared count");
     return RLF_USER;
@@ -87,7 +87,7 @@ static rlf_status
 take_profiles(rlf_session *s, rlf_err *err)
 {
     const rlf_session_options *o = &s->options;
-    bool here = s->cluster->this_machine;
+    bool here = s->planning.cluster->this_machine;
     rlf_profile *like = NULL, *all = NULL, *own;
     if (o->like)
         RLF_TRY(rlf_profile_open(o->like, s->arena, err, &like));
@@ -97,12 +97,12 @@ take_profiles(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_profile_suits(like, s, here && !all, err));
     if (all)
         RLF_TRY(rlf_profile_suits(all, s, here, err));
-    s->like = like;
+    s->planning.like = like;
     all = all ? all : like;
-    s->profiles =
-        RLF_NEW_ARRAY(s->arena, const rlf_profile *, s->cluster->ranks);
-    for (int i = 0, any = 0; i < s->cluster->n_parts; i++) {
-        const rlf_cluster_part *part = &s->cluster->parts[i];
+    s->planning.profiles = RLF_NEW_ARRAY(s->arena, const rlf_profile *,
+                                         s->planning.cluster->ranks);
+    for (int i = 0, any = 0; i < s->planning.cluster->n_parts; i++) {
+        const rlf_cluster_part *part = &s->planning.cluster->parts[i];
         const rlf_device_kind *device = part->machine->device;
         own = all;
         if (own == like && like && like->gpu != part->machine->device->gpu)
@@ -115,9 +115,9 @@ take_profiles(rlf_session *s, rlf_err *err)
             RLF_TRY(suits_device(s, own, part, err));
         any += own != NULL;
         for (int k = 0; k < part->count * part->machine->count; k++)
-            s->profiles[part->first_rank + k] = own;
-        if (i + 1 == s->cluster->n_parts && !any)
-            s->profiles = NULL;
+            s->planning.profiles[part->first_rank + k] = own;
+        if (i + 1 == s->planning.cluster->n_parts && !any)
+            s->planning.profiles = NULL;
     }
     return RLF_OK;
 }
@@ -136,7 +136,7 @@ fail_profile(const rlf_session_options *o, rlf_err *err)
 static rlf_status
 check_devices(const rlf_session *s, const rlf_plan_options *plan, rlf_err *err)
 {
-    const rlf_cluster *c = s->cluster;
+    const rlf_cluster *c = s->planning.cluster;
     bool gpu = c->parts[0].machine->device->gpu;
     if (!rlf_auto_asked(s)) {
         rlf_fail(err, RLF_USAGE,
@@ -168,9 +168,9 @@ take_cluster(rlf_session *s, bool runs, rlf_plan_options *plan, rlf_err *err)
 {
     rlf_session_options *o = &s->options;
     rlf_links *links = RLF_NEW(s->arena, rlf_links);
-    RLF_TRY(rlf_cluster_open(o->cluster, s->arena, &s->sources, &s->diags, err,
-                             &s->cluster));
-    const rlf_cluster *c = s->cluster;
+    RLF_TRY(rlf_cluster_open(o->cluster, s->arena, &s->program.sources,
+                             &s->program.diags, err, &s->planning.cluster));
+    const rlf_cluster *c = s->planning.cluster;
     *links = rlf_links_of(c, s->arena);
     plan->links = links;
     if (runs)
@@ -230,15 +230,15 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
         RLF_TRY(take_cluster(s, runs, &plan, err));
     else if (rlf_auto_asked(s) && !o->search)
         RLF_TRY(rlf_auto_cluster(s, plan.ranks, backend, err));
-    if (s->cluster)
+    if (s->planning.cluster)
         RLF_TRY(take_profiles(s, err));
     else if (o->profile || o->like)
         return fail_profile(o, err);
     if (s->options.resume && s->options.directory)
         RLF_TRY(sums_before(s, err, &plan.sums));
-    s->planning = plan;
+    s->planning.options = plan;
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
-    s->planning.same = s->plan;
+    s->planning.options.same = s->plan;
     RLF_TRY(rlf_plan_origin_check(s, err));
     if (!o->plan)
         rlf_warn_rows(s);
@@ -250,16 +250,18 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
 {
     const char *text = NULL;
     rlf_err lost = RLF_ERR_NONE;
-    s->searched = status >= 0 && rlf_auto_asked(s) && !s->options.search;
-    if (s->searched && s->leads)
+    s->planning.searched =
+        status >= 0 && rlf_auto_asked(s) && !s->options.search;
+    if (s->planning.searched && s->leads)
         status = rlf_auto_find(s, err, &text);
     rlf_status shared = rlf_processes_share(s, &text, &lost);
     if (shared < 0 && status >= 0)
         *err = lost;
     if (status < 0 || shared < 0 || !text)
         return status < 0 ? status : shared;
+    RLF_TRY(rlf_compile_place(s->program.compiled, "the plan of 'place auto'",
+                              text, err));
     RLF_TRY(
-        rlf_compile_place(s->compiled, "the plan of 'place auto'", text, err));
-    RLF_TRY(rlf_plan_make(s->graph, &s->planning, s->arena, err, &s->plan));
+        rlf_plan_make(s->graph, &s->planning.options, s->arena, err, &s->plan));
     return rlf_plan_fits(s->plan, err);
 }

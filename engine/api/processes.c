@@ -30,13 +30,13 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
 {
     rlf_session *s = sink;
     int local = rlf_comm_world_local(world);
-    bool opening = __atomic_load_n(&s->opening, __ATOMIC_ACQUIRE);
+    bool opening = __atomic_load_n(&s->opening.ranks, __ATOMIC_ACQUIRE);
     if (rlf_opening_refused(world))
         return; /* it went as it was told to */
-    rlf_mutex_lock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
     for (int i = 0; i < local && s->options.directory; i++)
         rlf_flight_lost(s->options.directory, process * local + i, opening);
-    rlf_mutex_unlock(&s->opened.mutex);
+    rlf_mutex_unlock(&s->opening.mutex);
     if (rlf_comm_world_caps(world)->n_processes == 1)
         rlf_stop_hangs(s); /* else the next process speaks */
 }
@@ -71,9 +71,9 @@ rlf_processes_world(rlf_session *s, rlf_err *err)
         s->leads = rlf_comm_launcher_process() == 1;
     RLF_TRY(status);
     s->leads = rlf_comm_world_process(s->world) == 0;
-    rlf_mutex_lock(&s->opened.mutex);
-    s->opened.world = s->world;
-    rlf_mutex_unlock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
+    s->opening.world = s->world;
+    rlf_mutex_unlock(&s->opening.mutex);
     return RLF_OK;
 }
 
@@ -308,7 +308,7 @@ await_end(const rlf_session *s)
         told = nanosleep(&look, NULL) != 0;
 }
 
-/* Of a run that failed: the process that leads has said why. */
+/* Ends all processes of a run that failed: the one that leads has said why. */
 static void
 end_all(rlf_session *s)
 {
@@ -319,10 +319,10 @@ end_all(rlf_session *s)
         rlf_clock_sleep(PASSED_ON_NS);
     } else if (!rlf_comm_gone(s->world))
         await_end(s);
-    bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
+    bool cut = s->stop.ended_by && rlf_comm_cause(s->world) == RLF_STOPPED;
     rlf_result result = rlf_session_result(status);
     result = result < RLF_RESULT_FAILED ? RLF_RESULT_FAILED : result;
-    rlf_comm_world_kill(s->world, cut ? 128 + s->stopped : -(int)result);
+    rlf_comm_world_kill(s->world, cut ? 128 + s->stop.ended_by : -(int)result);
 }
 
 /* Another process is lost while all leave a run that is over here. One that was
@@ -336,7 +336,7 @@ lost_leaving(rlf_session *s, const rlf_err *lost, rlf_err *err)
     rlf_processes_succeed(s);
     if (s->leads && err->status >= 0) {
         *err = *lost;
-        if (s->complete)
+        if (s->directory.complete)
             rlf_err_hint(err, "the run was done, and all of it is saved");
     }
     return lost->status;

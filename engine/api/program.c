@@ -10,7 +10,7 @@
 const rlf_parameter *
 rlf_session_parameter(rlf_session *s, size_t i)
 {
-    if (!s || rlf_session_compile(s, !s->graph || s->params_only) < 0 ||
+    if (!s || rlf_session_compile(s, !s->graph || s->program.params_only) < 0 ||
         i >= s->graph->params.count)
         return NULL;
     const rlf_param *p = &s->graph->params.data[i];
@@ -49,16 +49,18 @@ form(rlf_session *s)
 {
     uint32_t source;
     rlf_status status =
-        s->text ? rlf_sources_take(&s->sources, s->path, s->text, s->size,
-                                   &s->err, &source)
-                : rlf_sources_read(&s->sources, s->path, &s->err, &source);
+        s->program.text ? rlf_sources_take(&s->program.sources, s->program.path,
+                                           s->program.text, s->program.size,
+                                           &s->err, &source)
+                        : rlf_sources_read(&s->program.sources, s->program.path,
+                                           &s->err, &source);
     if (status < 0)
         return NULL;
     rlf_ast_program *program =
-        rlf_parse(&s->sources, source, s->arena, &s->diags);
+        rlf_parse(&s->program.sources, source, s->arena, &s->program.diags);
     rlf_buf_clear(&s->answer.text);
-    return rlf_fmt(&s->sources, program, &s->answer.text)
-               ? rlf_sources_get(&s->sources, source)
+    return rlf_fmt(&s->program.sources, program, &s->answer.text)
+               ? rlf_sources_get(&s->program.sources, source)
                : NULL;
 }
 
@@ -82,5 +84,5 @@ rlf_session_format_file(rlf_session *s)
     if (source->size == text->n && memcmp(source->text, text->p, text->n) == 0)
         return RLF_RESULT_OK;
     return rlf_session_result(
-        rlf_output_write(s->path, text->p, text->n, &s->err));
+        rlf_output_write(s->program.path, text->p, text->n, &s->err));
 }

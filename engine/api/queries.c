@@ -34,7 +34,7 @@ rlf_session_saved(rlf_session *s)
 uint64_t
 rlf_session_steps_wanted(const rlf_session *s)
 {
-    return s ? s->wanted : 0;
+    return s ? s->steps.wanted : 0;
 }
 
 const rlf_info *
@@ -43,7 +43,7 @@ rlf_session_info(rlf_session *s)
     if (!s)
         return NULL;
     s->answer.info = (rlf_info){
-        .path = s->path,
+        .path = s->program.path,
         .name = s->graph ? s->graph->name : NULL,
         .nodes = s->graph ? s->graph->nodes.count : 0,
         .values = s->graph ? s->graph->values.count : 0,
@@ -51,14 +51,14 @@ rlf_session_info(rlf_session *s)
         .leads = s->leads,
         .seed = s->options.seed,
         .directory = s->options.directory,
-        .single = s->one,
+        .single = s->steps.one,
         .resumes = s->options.resume,
-        .resumed = s->resumed,
-        .killed = s->killed,
+        .resumed = s->steps.resumed,
+        .killed = s->directory.killed,
         .ended = s->run && s->leads && rlf_run_ended(s->run),
         .pauses = s->world ? rlf_comm_world_pauses(s->world) : 0,
-        .step_seconds = s->step_seconds,
-        .step_tokens = s->tokens,
+        .step_seconds = s->steps.seconds,
+        .step_tokens = s->steps.tokens,
     };
     return &s->answer.info;
 }
@@ -84,35 +84,35 @@ rlf_session_message(rlf_session *s)
     if (!s)
         return "error: there is no memory for a session\n"
                "hint: end other programs, or give this one more memory\n";
-    if (s->last && rlf_session_failed(s->last))
-        return rlf_session_message(s->last);
-    rlf_buf_clear(&s->message);
+    if (s->calls.last && rlf_session_failed(s->calls.last))
+        return rlf_session_message(s->calls.last);
+    rlf_buf_clear(&s->answer.message);
     if (s->stop.before_step)
-        rlf_stop_print(s, s->stop.signal, &s->message);
-    if (s->options.json && s->diags.errors)
-        rlf_diags_print_json(&s->diags, &s->message);
-    else if (s->diags.errors)
-        rlf_diags_print(&s->diags, &s->message);
-    if (!s->options.json && s->diags.errors && s->world &&
+        rlf_stop_print(s, s->stop.signal, &s->answer.message);
+    if (s->options.json && s->program.diags.errors)
+        rlf_diags_print_json(&s->program.diags, &s->answer.message);
+    else if (s->program.diags.errors)
+        rlf_diags_print(&s->program.diags, &s->answer.message);
+    if (!s->options.json && s->program.diags.errors && s->world &&
         rlf_comm_world_process(s->world) > 0)
-        rlf_buf_printf(&s->message, "  on rank %d\n",
+        rlf_buf_printf(&s->answer.message, "  on rank %d\n",
                        rlf_comm_rank(rlf_comm_of(s->world, 0)));
-    if (s->err.status < 0 && !(s->options.json && s->diags.errors))
-        rlf_input_errors_print(s, &s->err, &s->message);
-    return s->message.p ? s->message.p : "";
+    if (s->err.status < 0 && !(s->options.json && s->program.diags.errors))
+        rlf_input_errors_print(s, &s->err, &s->answer.message);
+    return s->answer.message.p ? s->answer.message.p : "";
 }
 
 /* Adds the warnings of the program, a line each. */
 static void
 add_program_warnings(rlf_session *s)
 {
-    for (size_t i = 0; i < s->diags.list.count; i++) {
-        const rlf_diag *d = &s->diags.list.data[i];
-        rlf_place at = rlf_sources_place(&s->sources, d->at);
-        rlf_buf_printf(&s->warnings, "%s:%u:%u: %s\n", at.path, at.line,
+    for (size_t i = 0; i < s->program.diags.list.count; i++) {
+        const rlf_diag *d = &s->program.diags.list.data[i];
+        rlf_place at = rlf_sources_place(&s->program.sources, d->at);
+        rlf_buf_printf(&s->warned.lines, "%s:%u:%u: %s\n", at.path, at.line,
                        at.column, d->text);
     }
-    s->told = true;
+    s->program.told = true;
 }
 
 const char *
@@ -120,45 +120,46 @@ rlf_session_warnings(rlf_session *s)
 {
     if (!s)
         return "";
-    if (!s->told && !s->diags.errors)
+    if (!s->program.told && !s->program.diags.errors)
         add_program_warnings(s);
-    rlf_buf before = s->warned;
-    s->warned = s->warnings;
-    s->warnings = before;
-    rlf_buf_clear(&s->warnings);
-    return s->warned.p ? s->warned.p : "";
+    rlf_buf before = s->warned.given;
+    s->warned.given = s->warned.lines;
+    s->warned.lines = before;
+    rlf_buf_clear(&s->warned.lines);
+    return s->warned.given.p ? s->warned.given.p : "";
 }
 
 const char *
 rlf_session_advice(rlf_session *s)
 {
-    if (!s || s->told || !s->leads || s->diags.errors || !s->diags.list.count)
+    if (!s || s->program.told || !s->leads || s->program.diags.errors ||
+        !s->program.diags.list.count)
         return "";
-    s->told = true;
-    rlf_buf_clear(&s->message);
+    s->program.told = true;
+    rlf_buf_clear(&s->answer.message);
     if (s->options.json)
-        rlf_diags_print_json(&s->diags, &s->message);
+        rlf_diags_print_json(&s->program.diags, &s->answer.message);
     else
-        rlf_diags_print(&s->diags, &s->message);
-    return s->message.p;
+        rlf_diags_print(&s->program.diags, &s->answer.message);
+    return s->answer.message.p;
 }
 
 int
 rlf_session_failed(const rlf_session *s)
 {
-    return !s || s->err.status < 0 || s->diags.errors > 0 ||
-           (s->last && rlf_session_failed(s->last));
+    return !s || s->err.status < 0 || s->program.diags.errors > 0 ||
+           (s->calls.last && rlf_session_failed(s->calls.last));
 }
 
 rlf_result
 rlf_session_status(const rlf_session *s)
 {
-    return !s                  ? RLF_RESULT_FAILED
-           : s->stop.in_call   ? RLF_RESULT_CUT
-           : s->err.status < 0 ? rlf_session_result(s->err.status)
-           : s->diags.errors   ? RLF_RESULT_PROGRAM
-           : s->last           ? rlf_session_status(s->last)
-                               : RLF_RESULT_OK;
+    return !s                        ? RLF_RESULT_FAILED
+           : s->stop.in_call         ? RLF_RESULT_CUT
+           : s->err.status < 0       ? rlf_session_result(s->err.status)
+           : s->program.diags.errors ? RLF_RESULT_PROGRAM
+           : s->calls.last           ? rlf_session_status(s->calls.last)
+                                     : RLF_RESULT_OK;
 }
 
 const char *

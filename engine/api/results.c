@@ -15,7 +15,7 @@ place(const rlf_session *s, rlf_span span, rlf_diagnostic *out)
 {
     if (!span.source)
         return;
-    rlf_place at = rlf_sources_place(&s->sources, span);
+    rlf_place at = rlf_sources_place(&s->program.sources, span);
     out->path = at.path;
     out->line = at.line;
     out->column = at.column;
@@ -27,12 +27,12 @@ rlf_session_diagnostic(rlf_session *s, size_t i)
 {
     if (!s)
         return NULL;
-    if (s->last && rlf_session_failed(s->last))
-        return rlf_session_diagnostic(s->last, i);
+    if (s->calls.last && rlf_session_failed(s->calls.last))
+        return rlf_session_diagnostic(s->calls.last, i);
     rlf_diagnostic *out = &s->answer.diagnostic;
     *out = (rlf_diagnostic){0};
-    if (i < s->diags.list.count) {
-        const rlf_diag *d = &s->diags.list.data[i];
+    if (i < s->program.diags.list.count) {
+        const rlf_diag *d = &s->program.diags.list.data[i];
         bool error = d->severity == RLF_SEVERITY_ERROR;
         out->severity = error ? "error" : "warning";
         out->code = d->code;
@@ -41,7 +41,8 @@ rlf_session_diagnostic(rlf_session *s, size_t i)
         place(s, d->at, out);
         return out;
     }
-    if (i > s->diags.list.count || s->err.status >= 0 || !*s->err.sentence)
+    if (i > s->program.diags.list.count || s->err.status >= 0 ||
+        !*s->err.sentence)
         return NULL;
     out->severity = "error";
     out->code = "run";
@@ -137,10 +138,10 @@ rlf_session_weight(rlf_session *s, const char *model, size_t i)
 void
 rlf_answers_free(rlf_session *s)
 {
-    rlf_simulating_close(s->simulating);
-    rlf_answering_close(s->answering);
-    rlf_evaluating_close(s->evaluating);
-    rlf_inspected_text_close(s->inspected_text);
+    rlf_simulating_close(s->calls.simulating);
+    rlf_answering_close(s->calls.answering);
+    rlf_evaluating_close(s->calls.evaluating);
+    rlf_inspected_text_close(s->calls.inspected_text);
     rlf_buf_free(&s->answer.samples);
     rlf_buf_free(&s->answer.text);
     RLF_VEC_FREE(&s->answer.at);

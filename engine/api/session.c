@@ -47,8 +47,8 @@ log_to_file(void *arg, rlf_log_level level, const char *line)
 {
     rlf_session *s = arg;
     (void)level;
-    if (dprintf(s->log_file, "%s\n", line) < 0)
-        __atomic_store_n(&s->log_failed, errno, __ATOMIC_RELAXED);
+    if (dprintf(s->logging.file, "%s\n", line) < 0)
+        __atomic_store_n(&s->logging.failed, errno, __ATOMIC_RELAXED);
 }
 
 /* Cells of a terminal that the character at p takes, of n bytes at most. */
@@ -65,8 +65,8 @@ rlf_session_screen(rlf_session *s, size_t columns)
 {
     if (!s)
         return;
-    s->sources.columns = columns;
-    s->sources.width = width;
+    s->program.sources.columns = columns;
+    s->program.sources.width = width;
 }
 
 rlf_session *
@@ -75,8 +75,8 @@ rlf_session_open_text(const char *path, const char *text, size_t n)
     rlf_session *s = rlf_session_open(path);
     if (!s)
         return NULL;
-    s->text = rlf_arena_strndup(s->arena, text, n);
-    s->size = n;
+    s->program.text = rlf_arena_strndup(s->arena, text, n);
+    s->program.size = n;
     return s;
 }
 
@@ -90,11 +90,11 @@ rlf_session_open(const char *path)
     rlf_session *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
     s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    s->path = rlf_arena_strdup(s->arena, path);
-    s->classes = &rlf_node_classes;
-    s->sources.arena = s->arena;
-    s->diags.arena = s->arena;
-    s->diags.sources = &s->sources;
+    s->program.path = rlf_arena_strdup(s->arena, path);
+    s->program.classes = &rlf_node_classes;
+    s->program.sources.arena = s->arena;
+    s->program.diags.arena = s->arena;
+    s->program.diags.sources = &s->program.sources;
     s->options.grace = GRACE;
     s->options.max_new = MAX_NEW;
     s->options.samples = SAMPLES;
@@ -103,20 +103,20 @@ rlf_session_open(const char *path)
     s->options.save_seconds = RLF_SAVE_SECONDS;
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
-    pthread_mutex_init(&s->opened.mutex, NULL);
+    pthread_mutex_init(&s->opening.mutex, NULL);
     pthread_mutex_init(&s->input_errors.mutex, NULL);
     rlf_err_clear(&s->err);
-    rlf_log_init(&s->log, rlf_log_to_stderr, s, 0);
-    s->log_file = -1;
-    s->accepted = "";
+    rlf_log_init(&s->logging.log, rlf_log_to_stderr, s, 0);
+    s->logging.file = -1;
+    s->directory.accepted = "";
     return s;
 }
 
 static rlf_status
 close_log(rlf_session *s, rlf_err *err)
 {
-    int failed = s->log_failed;
-    if (s->log_file >= 0 && close(s->log_file) != 0)
+    int failed = s->logging.failed;
+    if (s->logging.file >= 0 && close(s->logging.file) != 0)
         failed = errno;
     errno = failed;
     return failed
@@ -127,10 +127,10 @@ close_log(rlf_session *s, rlf_err *err)
 void
 rlf_session_close_last(rlf_session *s)
 {
-    if (s->last)
-        s->last->collector = NULL; /* that is the session's */
-    rlf_session_close(s->last);
-    s->last = NULL;
+    if (s->calls.last)
+        s->calls.last->collector = NULL; /* that is the session's */
+    rlf_session_close(s->calls.last);
+    s->calls.last = NULL;
 }
 
 /* Ends the run. A failure of which another process speaks leaves `err` empty.
@@ -141,7 +141,7 @@ end_run(rlf_session *s, rlf_err *err)
     rlf_status status = rlf_record_end(s, err);
     bool closed = rlf_run_close(s->run);
     if (closed) {
-        rlf_status traced = rlf_trace_close(s->trace, err);
+        rlf_status traced = rlf_trace_close(s->logging.trace, err);
         status = status < 0 ? status : traced;
         rlf_status logged = close_log(s, err);
         status = status < 0 ? status : logged;
@@ -164,7 +164,7 @@ rlf_session_finish(rlf_session *s)
     s->run = NULL;
     if (err.status < 0) {
         s->err = err;
-        s->diags.errors = s->input_errors.list.count = 0;
+        s->program.diags.errors = s->input_errors.list.count = 0;
     }
     return rlf_session_result(err.status < 0 ? err.status : status);
 }
@@ -177,13 +177,13 @@ rlf_session_close(rlf_session *s)
         return result;
     rlf_collector_free(s->collector);
     RLF_VEC_FREE(&s->settings);
-    rlf_buf_free(&s->message);
-    rlf_buf_free(&s->warnings);
-    rlf_buf_free(&s->warned);
+    rlf_buf_free(&s->answer.message);
+    rlf_buf_free(&s->warned.lines);
+    rlf_buf_free(&s->warned.given);
     rlf_answers_free(s);
     if (s->locale)
         freelocale(s->locale);
-    pthread_mutex_destroy(&s->opened.mutex);
+    pthread_mutex_destroy(&s->opening.mutex);
     pthread_mutex_destroy(&s->input_errors.mutex);
     RLF_VEC_FREE(&s->input_errors.list);
     rlf_arena_free(s->arena);
@@ -274,24 +274,24 @@ compile(rlf_session *s, bool params_only)
 {
     if (s->graph || s->err.status < 0) /* it is told once */
         return s->graph ? RLF_OK : s->err.status;
-    rlf_status status = rlf_classes_check(s->classes, &s->err);
+    rlf_status status = rlf_classes_check(s->program.classes, &s->err);
     if (status < 0)
         return status;
     const rlf_compile_options options = {
-        .path = s->path,
-        .text = s->text,
-        .size = s->size,
+        .path = s->program.path,
+        .text = s->program.text,
+        .size = s->program.size,
         .stdlib = rlf_session_stdlib(s),
         .settings = s->settings.data,
         .n_settings = s->settings.count,
-        .classes = s->classes,
+        .classes = s->program.classes,
         .evaluate = rlf_evaluating_options(s),
         .plan = s->options.plan,
-        .kept = &s->compiled,
+        .kept = &s->program.compiled,
         .params_only = params_only,
     };
-    return rlf_compile(&options, s->arena, &s->sources, &s->diags, &s->err,
-                       &s->graph);
+    return rlf_compile(&options, s->arena, &s->program.sources,
+                       &s->program.diags, &s->err, &s->graph);
 }
 
 rlf_result
@@ -349,10 +349,11 @@ open_trace(rlf_session *s, rlf_err *err)
     const char *path = rlf_session_own_file(s, s->options.trace);
     bool there;
     RLF_TRY(rlf_file_find(path, err, &there));
-    rlf_mutex_lock(&s->opened.mutex);
-    s->opened.trace = there ? NULL : path;
-    rlf_status status = rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
-    rlf_mutex_unlock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
+    s->opening.trace = there ? NULL : path;
+    rlf_status status =
+        rlf_trace_open(path, rlf_clock_now(), err, &s->logging.trace);
+    rlf_mutex_unlock(&s->opening.mutex);
     return status;
 }
 
@@ -364,18 +365,18 @@ open_log(rlf_session *s, rlf_err *err)
         int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
         bool there;
         RLF_TRY(rlf_file_find(path, err, &there));
-        rlf_mutex_lock(&s->opened.mutex);
-        s->opened.log = there ? NULL : path;
+        rlf_mutex_lock(&s->opening.mutex);
+        s->opening.log = there ? NULL : path;
         /* a named pipe that nobody reads does not keep the run waiting */
-        s->log_file = open(path, flags | O_NONBLOCK, 0666);
-        rlf_mutex_unlock(&s->opened.mutex);
-        if (s->log_file < 0)
+        s->logging.file = open(path, flags | O_NONBLOCK, 0666);
+        rlf_mutex_unlock(&s->opening.mutex);
+        if (s->logging.file < 0)
             return rlf_fail_errno(err, "cannot write the log %s", path);
-        fcntl(s->log_file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
-        s->log.sink = log_to_file;
-        RLF_TRY(rlf_log_set(&s->log, "info", err));
+        fcntl(s->logging.file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
+        s->logging.log.sink = log_to_file;
+        RLF_TRY(rlf_log_set(&s->logging.log, "info", err));
     }
-    return s->options.dry ? RLF_OK : rlf_log_from_env(&s->log, err);
+    return s->options.dry ? RLF_OK : rlf_log_from_env(&s->logging.log, err);
 }
 
 /* Returns the steps of a run if nobody gives them: an epoch of what the flow
@@ -384,7 +385,7 @@ open_log(rlf_session *s, rlf_err *err)
 static uint64_t
 steps_of(rlf_session *s)
 {
-    if (s->evaluating)
+    if (s->calls.evaluating)
         return rlf_evaluating_steps(s);
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
@@ -397,7 +398,7 @@ steps_of(rlf_session *s)
             (node->region == 0 && !all))
             return rlf_run_epoch(s->run);
     }
-    s->one = true;
+    s->steps.one = true;
     return 1;
 }
 
@@ -411,14 +412,14 @@ begin_again(rlf_session *s, rlf_err *err)
         copies = rlf_dir_exists(rlf_path_join(s->arena, directory, "inputs"));
     json_t *begun = rlf_record_inputs(s, s->arena);
     if (begun) {
-        rlf_status status =
-            rlf_run_compare(s->run, begun, directory, 0, err, &s->accepted);
+        rlf_status status = rlf_run_compare(s->run, begun, directory, 0, err,
+                                            &s->directory.accepted);
         json_decref(begun);
         return status;
     }
     RLF_TRY(rlf_directory_holds_run(s, directory, err, &holds));
     if (holds || copies)
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "--resume: %s has no checkpoint, and no run.json that "
                        "is whole: nothing is known of the inputs that the "
                        "run began with, so they are not compared, and it "
@@ -442,9 +443,9 @@ begin_record(rlf_session *s, rlf_err *err)
 static rlf_status
 check_loaded(const rlf_session *s, rlf_err *err)
 {
-    if (!s->inputs.unloaded.count)
+    if (!s->directory.inputs.unloaded.count)
         return RLF_OK;
-    const rlf_unloaded *u = &s->inputs.unloaded.data[0];
+    const rlf_unloaded *u = &s->directory.inputs.unloaded.data[0];
     return rlf_fail(err, RLF_USER,
                     "whether %s is what it was is not known, for %s could not "
                     "be loaded: %s",
@@ -456,31 +457,32 @@ static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
     if (s->options.directory) {
-        RLF_TRY(rlf_inputs_collect(s, true, err, &s->inputs));
-        RLF_TRY(rlf_inputs_same(s, &s->inputs, err));
+        RLF_TRY(rlf_inputs_collect(s, true, err, &s->directory.inputs));
+        RLF_TRY(rlf_inputs_same(s, &s->directory.inputs, err));
     }
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
         RLF_TRY(check_loaded(s, err));
-        s->resumed = s->saved.step = from.step;
-        s->metadata = from.metadata;
-        s->accepted = from.accepted;
-        rlf_buf_puts(&s->warnings, from.warning);
+        s->steps.resumed = s->directory.saved.step = from.step;
+        s->directory.metadata = from.metadata;
+        s->directory.accepted = from.accepted;
+        rlf_buf_puts(&s->warned.lines, from.warning);
         if (!from.step)
             RLF_TRY(begin_again(s, err));
     }
-    s->wanted = s->options.steps ? s->options.steps : steps_of(s);
-    RLF_TRY(rlf_step_arguments_check(s->graph, s->resumed + 1, s->wanted, err));
-    if (!s->resumed) {
+    s->steps.wanted = s->options.steps ? s->options.steps : steps_of(s);
+    RLF_TRY(rlf_step_arguments_check(s->graph, s->steps.resumed + 1,
+                                     s->steps.wanted, err));
+    if (!s->steps.resumed) {
         rlf_warn_rates(s);
         rlf_warn_conditions(s);
     }
     rlf_opening_begun(s);
     if (s->options.directory) {
-        rlf_status status = rlf_journals_open(s, s->resumed, err);
+        rlf_status status = rlf_journals_open(s, s->steps.resumed, err);
         RLF_TRY(rlf_directory_blame(s, status, err));
-        RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
+        RLF_TRY(rlf_inputs_copy(s, &s->directory.inputs, err));
         rlf_saving_begin(s);
     }
     return s->options.directory ? begin_record(s, err) : RLF_OK;
@@ -501,7 +503,7 @@ static rlf_status
 tell_inputs(rlf_session *s, rlf_err *err)
 {
     rlf_err why = RLF_ERR_NONE, found = *err;
-    rlf_inputs inputs = {.accept = s->inputs.accept};
+    rlf_inputs inputs = {.accept = s->directory.inputs.accept};
     if (!s->options.resume || !s->options.directory || s->options.dry ||
         rlf_inputs_collect(s, true, &why, &inputs) < 0)
         return err->status;
@@ -538,7 +540,7 @@ open_run(rlf_session *s, rlf_err *err)
     RLF_PUSH_IN(s->arena, &s->host.hooks, (rlf_host_hook){0}); /* its end */
     const rlf_run_options run = {.measure = measure,
                                  .seed = s->options.seed,
-                                 .day = s->day,
+                                 .day = s->steps.day,
                                  .threads = s->options.threads,
                                  .backend = s->options.backend,
                                  .real = s->options.real,
@@ -547,29 +549,29 @@ open_run(rlf_session *s, rlf_err *err)
                                  .dry = s->options.dry,
                                  .policy = rlf_session_policy(s),
                                  .directory = s->options.directory,
-                                 .mutex = &s->opened.mutex,
+                                 .mutex = &s->opening.mutex,
                                  .keep = (uint32_t)s->options.keep,
-                                 .inputs = &s->inputs,
+                                 .inputs = &s->directory.inputs,
                                  .world = s->world,
                                  .patience = s->options.patience,
-                                 .log = &s->log,
-                                 .call_seconds = s->searched,
+                                 .log = &s->logging.log,
+                                 .call_seconds = s->planning.searched,
                                  .check_pure = s->options.check_pure,
                                  .hooks = s->host.hooks.data,
                                  .stops = rlf_stop_asked,
                                  .input_error = rlf_input_errors_add,
                                  .sink = s,
-                                 .trace = s->trace};
+                                 .trace = s->logging.trace};
     if (s->options.directory && s->leads && !s->options.dry)
         rlf_inputs_note(s);
-    __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->opening.ranks, true, __ATOMIC_RELEASE);
     rlf_status status = rlf_run_open(s->plan, &run, err, &s->run);
     if (status < 0 && s->leads)
         rlf_memory_advise_run(s, err);
     if (status == RLF_USER && s->leads)
         status = tell_inputs(s, err);
     RLF_TRY(status);
-    __atomic_store_n(&s->opening, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->opening.ranks, false, __ATOMIC_RELEASE);
     return s->leads ? begin_run(s, err) : RLF_OK;
 }
 
@@ -592,14 +594,14 @@ know_day(rlf_session *s, rlf_err *err)
     const char *text =
         rlf_arena_printf(s->arena, "%" PRIu32, rlf_record_day(s));
     RLF_TRY(rlf_processes_share(s, &text, err));
-    s->day = (uint32_t)strtoul(text, NULL, 10);
+    s->steps.day = (uint32_t)strtoul(text, NULL, 10);
     return RLF_OK;
 }
 
 static rlf_status
 make_ready(rlf_session *s, rlf_err *err)
 {
-    if (s->inputs.accept.count && !s->options.resume) {
+    if (s->directory.inputs.accept.count && !s->options.resume) {
         rlf_fail(err, RLF_USAGE, "--accept goes with --resume");
         rlf_err_hint(err, "a new run takes its inputs as they are");
         return RLF_USAGE;
@@ -607,7 +609,7 @@ make_ready(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_processes_world(s, err));
     rlf_status status = RLF_OK;
     if (s->options.leaves && !s->options.directory && s->leads) {
-        s->chose = !s->options.resume;
+        s->directory.chose = !s->options.resume;
         status = rlf_rundir_default(s, err, &s->options.directory);
     }
     RLF_TRY(rlf_processes_share(s, &s->options.directory, err));
@@ -661,16 +663,16 @@ rlf_session_dry_run(rlf_session *s)
 static rlf_status
 finish(rlf_session *s, rlf_err *err)
 {
-    if (s->complete)
+    if (s->directory.complete)
         return RLF_OK;
-    s->complete = true;
-    if (!s->options.directory || rlf_run_steps(s->run) <= s->resumed)
+    s->directory.complete = true;
+    if (!s->options.directory || rlf_run_steps(s->run) <= s->steps.resumed)
         return RLF_OK;
     RLF_TRY(rlf_saving_now(s, err));
     RLF_TRY(rlf_prediction_write(s, err));
-    const rlf_best *best = &s->metadata.best;
+    const rlf_best *best = &s->directory.metadata.best;
     if (best->metric && !best->step)
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "--keep-best %s: no step reported it, so none was "
                        "kept\n",
                        best->metric);
@@ -681,7 +683,7 @@ finish(rlf_session *s, rlf_err *err)
 static rlf_status
 follow(rlf_session *s, rlf_err *err)
 {
-    s->complete = true;
+    s->directory.complete = true;
     rlf_status status = rlf_run_follow(s->run, err);
     if (status < 0)
         rlf_run_rescue_follow(s->run);
@@ -693,22 +695,22 @@ static rlf_status
 take_step(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
-    size_t told = s->warnings.n;
+    size_t told = s->warned.lines.n;
     rlf_status status = rlf_run_step(s->run, err);
     if (status < 0) {
         rlf_saving_rescue(s, status);
         return status;
     }
-    s->step_seconds = rlf_clock_since(from);
-    s->tokens = rlf_run_tokens(s->run);
-    if (s->taken.steps++ == 1) {
-        s->taken.count = 0;
-        s->taken.seconds = s->taken.tokens = 0;
+    s->steps.seconds = rlf_clock_since(from);
+    s->steps.tokens = rlf_run_tokens(s->run);
+    if (s->steps.taken.steps++ == 1) {
+        s->steps.taken.count = 0;
+        s->steps.taken.seconds = s->steps.taken.tokens = 0;
     }
-    s->taken.count++;
-    s->taken.seconds += s->step_seconds;
-    s->taken.tokens += (double)s->tokens;
-    if (s->evaluating)
+    s->steps.taken.count++;
+    s->steps.taken.seconds += s->steps.seconds;
+    s->steps.taken.tokens += (double)s->steps.tokens;
+    if (s->calls.evaluating)
         return rlf_evaluating_step(s, err);
     rlf_warn_step(s);
     if (!s->options.directory)
@@ -731,18 +733,18 @@ bool
 rlf_session_over(const rlf_session *s)
 {
     return rlf_run_ended(s->run) ||
-           (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+           (s->steps.wanted && rlf_run_steps(s->run) >= s->steps.wanted);
 }
 
 /* It was told to end before its last step. */
 static rlf_result
 stop_early(rlf_session *s)
 {
-    if (s->stopped)
+    if (s->stop.ended_by)
         return RLF_RESULT_STOPPED;
     rlf_result result =
         s->options.directory ? rlf_session_save(s) : RLF_RESULT_OK;
-    s->stopped = s->stop.signal;
+    s->stop.ended_by = s->stop.signal;
     return result == RLF_RESULT_OK ? RLF_RESULT_STOPPED : result;
 }
 
@@ -757,7 +759,7 @@ rlf_session_step(rlf_session *s)
     if (result != RLF_RESULT_OK)
         return result;
     bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
-    if (s->stopped || (s->leads && rlf_stop_due(s) && !over))
+    if (s->stop.ended_by || (s->leads && rlf_stop_due(s) && !over))
         return stop_early(s);
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = !s->leads ? follow(s, &s->err)

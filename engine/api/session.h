@@ -24,32 +24,35 @@ enum { RLF_SAVE_SECONDS = 600 };
 typedef struct rlf_session_options {
     uint64_t seed;
     int threads;
-    int ranks;             /* in all; 0: one a process */
+    int ranks;             /* ranks in all; 0: one a process */
     uint64_t steps;        /* 0: what the program says */
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
     const char *log;       /* file that the log goes to, or NULL: stderr */
     const rlf_backend *backend; /* NULL: the first of rlf_backends */
     bool any_device;    /* the last of these that can be used */
-    const char *dtype;  /* of activations; NULL: what the backend does best */
-    rlf_cast_type real; /* that, once there is a plan */
-    const char *isa;    /* of the kernels; NULL: the best */
+    /* Type of activations; NULL: what the backend does best. */
+    const char *dtype;
+    rlf_cast_type real; /* the same, once there is a plan */
+    const char *isa;    /* instructions of the kernels; NULL: the best */
     uint64_t memory;  /* bytes that the run may take of each memory; 0: what is
                          there */
     double patience;  /* seconds without progress that end a run of many ranks;
                          0: no limit */
     bool dry;         /* only to be looked at: see rlf_run_options */
     const char *plan; /* file with a place block, or NULL */
-    const char *cluster; /* that it is planned for, by name; or NULL */
-    const char *profile; /* of its devices, a file; or NULL */
+    /* The cluster that it is planned for, by name; or NULL. */
+    const char *cluster;
+    const char *profile; /* a file with the profile of its devices; or NULL */
     const char *like;    /* a run whose profile and lengths are taken; or NULL */
-    uint64_t moves; /* that a search makes */
-    bool search;    /* one is asked for: none is made for `place auto` */
-    bool keep_rows; /* that one keeps what the program's rows say */
-    uint64_t time_limit; /* seconds that it takes at most; 0: no limit */
+    uint64_t moves;      /* moves that a search makes */
+    bool search;    /* a search is asked for: none is made for `place auto` */
+    bool keep_rows; /* the search keeps what the program's rows say */
+    /* Seconds that the search takes at most; 0: no limit. */
+    uint64_t time_limit;
     const char *svg;     /* file for the picture of a simulation, or NULL */
     const char *table;   /* file for a profile, or NULL */
-    /* The lengths of rows for that search, as texts (lengths.h); NULL: as
+    /* The lengths of rows for a search, as texts (lengths.h); NULL: as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
     bool resume;
@@ -59,18 +62,20 @@ typedef struct rlf_session_options {
     bool save_gently;    /* saving takes a small part of the time at most */
     rlf_best best;       /* metric and direction of the best; else NULL */
     bool check_pure;  /* make every call of a Lua function twice */
-    bool leaves;      /* something behind, in a directory of its own choice if
+    bool leaves;      /* it leaves a directory behind, of its own choice if
                          none is named */
     bool json;        /* diagnostics as JSON */
-    uint32_t samples; /* of each set and step in samples.jsonl */
+    uint32_t samples; /* samples of each set and step in samples.jsonl */
     uint64_t grace;   /* seconds that a call may take once the run is to end */
-    /* Of rlf_session_generate, by the names of the language; 0: not given. */
+    /* Options of rlf_session_generate, by the names of the language; 0: not
+     * given. */
     uint64_t max_new;
     uint32_t each, top_k;
     bool greedy;
     const char *stop; /* or NULL */
     const char *lora; /* the directory of an adapter, or NULL */
-    const char *template_name; /* of the chat templates; NULL: the default */
+    const char *template_name; /* the name among the chat templates; NULL: the
+                                  default */
     uint64_t limit;   /* rows that are evaluated; 0: all */
     const char *answers; /* file for the answers of an evaluation, or NULL */
     struct {
@@ -103,7 +108,7 @@ typedef struct rlf_record {
 
 /* The gradient of one update of a model (warnings.c). */
 typedef struct rlf_seen_gradient {
-    const char *name; /* of its metric */
+    const char *name; /* the name of its metric */
     uint32_t steps;   /* counted steps that reported it */
     double most;      /* the largest norm in these steps */
     bool learns;      /* the norm of one of these steps was not 0 */
@@ -112,8 +117,8 @@ typedef struct rlf_seen_gradient {
 /* A journal as this process left it (rundir/journal.c). */
 typedef struct rlf_appended {
     uint64_t length; /* bytes of the file */
-    bool changed;    /* by others since it was opened, other than by lines that
-                        were added */
+    bool changed; /* others have changed it since it was opened, other than by
+                     lines that they added */
 } rlf_appended;
 
 /* The number of parts that opening a run writes (rundir/rollback.c lists them),
@@ -127,64 +132,37 @@ typedef struct rlf_kept_file {
     size_t n;
 } rlf_kept_file;
 
-struct rlf_session {
-    rlf_arena *arena;
-    locale_t locale; /* numbers are read and written with a point, whatever the
-                        host program's locale is */
+/* The program of a session, as text and compiled. */
+typedef struct rlf_session_program_state {
     const char *path;
-    const rlf_classes *classes; /* that programs are compiled with: all of
-                                   nodes/, if nobody gives others */
-    bool params_only;           /* the graph has parameters and no more */
-    const char *text; /* the program's, `size` bytes; NULL: it is in the file */
+    const char *text; /* `size` bytes; NULL: they are in the file */
     size_t size;
-    rlf_session_options options;
-    struct {
-        rlf_log_function *log; /* NULL: the standard error */
-        void *log_arg;
-        struct {
-            rlf_host_hook *data;
-            size_t count, room;
-        } hooks;
-    } host; /* what the program that uses the library has given */
-    struct {
-        struct rlf_compile_setting *data;
-        size_t count, room;
-    } settings;
-    struct {
-        rlf_option_set *data;
-        size_t count, room;
-    } given; /* options, in the order that they were set */
-    rlf_outputs outputs; /* the options that name files to be written */
+    const rlf_classes *classes; /* the classes that programs are compiled with:
+                                   all of nodes/, if nobody gives others */
+    bool params_only;           /* the graph has parameters and no more */
     rlf_sources sources;
     rlf_diags diags;
-    rlf_err err;
-    struct {
-        rlf_mutex mutex; /* taken by the threads of ranks */
-        struct {
-            rlf_err *data;
-            size_t count, room;
-        } list;
-    } input_errors; /* inputs that could not be opened, as ranks met them */
-    rlf_log log;
-    int log_file;      /* descriptor of the file of --log, or -1 */
-    int log_failed;    /* atomic: errno of the last line of the log that could
-                          not be written, or 0 */
-    rlf_inputs noted;  /* files as they were before the run opened them */
-    rlf_inputs inputs; /* with what --accept named; the list is made where the
-                          run leaves something behind */
-    rlf_graph *graph;  /* NULL: not compiled yet */
     struct rlf_compiled *compiled;
-    const struct rlf_clusters *clusters; /* of a session whose file describes
-                               clusters, not a program; NULL: not asked for */
-    rlf_cluster *cluster; /* the one that options.cluster names, or that `place
-                             auto` plans for; else NULL */
+    const struct rlf_clusters *clusters; /* of a file that describes clusters
+                                            instead; NULL: not asked for */
+    bool told;                           /* the program's warnings were shown */
+} rlf_session_program_state;
+
+/* What the plan of a session was made for, and how. */
+typedef struct rlf_session_planning_state {
+    /* The cluster that options.cluster names, or that `place auto` plans for;
+     * else NULL. */
+    rlf_cluster *cluster;
     const struct rlf_profile **profiles; /* per rank of the cluster, or NULL */
     const struct rlf_profile *like;      /* the one of options.like, or NULL */
-    rlf_plan_options planning; /* the options that the plan was made with */
-    rlf_plan *plan;
+    rlf_plan_options options;            /* as the plan was made with them */
     bool searched; /* the plan is what a search found for `place auto` */
     struct rlf_prediction *prediction; /* the run's; NULL: there is none */
     const char *unsure; /* why it is not known whether the plan fits, or NULL */
+} rlf_session_planning_state;
+
+/* The objects of calls of the library, each made by the first such call. */
+typedef struct rlf_session_calls_state {
     struct rlf_session_found *found;   /* of rlf_session_search, or NULL */
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
@@ -194,67 +172,45 @@ struct rlf_session {
     struct rlf_session *last; /* the last one that rlf_session_profile opened,
                                  whose errors are this one's; or NULL */
     const char *profile, *profiled; /* texts of rlf_session_profile; or NULL */
-    rlf_comm_world *world; /* of more than one rank or process; else NULL */
-    bool leads;            /* the process that writes and speaks */
-    rlf_run *run;          /* NULL: not opened yet; after an error it may be
-                              one that can only be closed */
-    bool opening;          /* atomic: ranks make their flight records */
+} rlf_session_calls_state;
+
+/* The log and the trace of a session. */
+typedef struct rlf_session_logging_state {
+    rlf_log log;
+    int file;   /* descriptor of the file of --log, or -1 */
+    int failed; /* atomic: errno of the last line of the log that could not be
+                   written, or 0 */
     rlf_trace *trace;
-    struct rlf_collector *collector; /* of what ranks measure; NULL: nobody
-                                        wants to know. Ends with the session */
-    uint64_t wanted;     /* steps in all; 0: until the program's break */
+} rlf_session_logging_state;
+
+/* The steps of a run. */
+typedef struct rlf_session_steps_state {
+    uint64_t wanted;  /* steps in all; 0: until the program's break */
     bool one;         /* the run has one step, since the flow draws nothing */
     uint32_t resumed; /* the step that the run went on from; 0: none */
     uint32_t day;     /* the date on which the run began: 20241231 */
-    double step_seconds; /* seconds of the last step */
-    uint64_t tokens;     /* tokens generated for the last step */
+    double seconds;   /* seconds of the last step */
+    uint64_t tokens;  /* tokens generated for the last step */
     struct {
         uint32_t steps; /* steps since this start */
         uint32_t count; /* counted steps: all but the first, if there are more
                            than one */
         double seconds, tokens; /* sums over the counted steps */
     } taken;
-    struct rlf_lock *lock; /* on the run's directory; NULL: another process has
-                              it, or none */
+} rlf_session_steps_state;
+
+/* The directory of a run (rundir/). */
+typedef struct rlf_session_directory_state {
+    struct rlf_lock *lock; /* the lock on it; NULL: another process has it, or
+                              there is none */
     bool chose; /* the session chose the directory by itself, for a new run */
     int made; /* number of directories that the run made, from options.directory
                  up */
-    struct {
-        rlf_mutex mutex;       /* taken to make files, and for what follows */
-        rlf_comm_world *world; /* once all processes have met; else NULL */
-        const char *trace; /* path of the trace that opening made; NULL: none */
-        const char *log;   /* path of the log that opening made; NULL: none */
-        bool claimed;      /* directory, lock and `made` are known */
-        bool begun;        /* the run has begun to write what it leaves */
-        bool found[RLF_OPENING_PARTS]; /* by part: it was there before */
-        struct {
-            rlf_kept_file *data;
-            size_t count, room;
-        } flights; /* flight records of a killed run, which were removed: they
-                      are put back if this run does not begin */
-    } opened;      /* used while the run opens (rundir/rollback.c) */
-    const char *killed; /* what the run before was doing when it was killed,
-                           or NULL */
-    bool complete;      /* the final checkpoint is written */
-    bool ended;         /* there is no run any more */
-    bool stuck;         /* a thread of the run hangs: nothing that it may use is
-                           freed */
-    int stopped;        /* number of the signal that ended the run; 0: none */
-    struct {
-        int number;    /* atomic: signal that this process got; 0: none */
-        int64_t since; /* atomic: time, ns, when this process got it */
-        int64_t heard; /* atomic: time, ns, when another process's came here */
-        bool joined;   /* atomic: `world` tells the signals of others */
-        rlf_comm_world *hears; /* atomic: the world that tells others of ours */
-        int signal;            /* the signal for which the run ends; 0: none */
-        bool before_step; /* it ended while it opened, so it leaves nothing */
-        bool in_call;     /* it ended by giving up a call in a step */
-        rlf_leave_function *leave; /* NULL: it cannot be left */
-        void *arg;
-        bool watched; /* atomic: a thread waits for it, while the run opens */
-        sem_t wake;
-        pthread_t thread;
-    } stop; /* signals and calls that tell the run to end (stopping.c) */
+    rlf_inputs noted;   /* files as they were before the run opened them */
+    rlf_inputs inputs;  /* with what --accept named; the list is made where the
+                           run leaves something behind */
+    const char *killed; /* what the run before was doing when it was killed, or
+                           NULL */
     const char *processes; /* process 0: JSON objects with commas for run.json,
                               once there is a directory */
     const char *accepted;  /* JSON objects with commas for run.json: the
@@ -268,11 +224,53 @@ struct rlf_session {
         double took;   /* seconds that writing the last checkpoint took */
         uint32_t step; /* step of the last checkpoint; 0: there is none */
         bool failed;   /* a checkpoint could not be written */
-        const char *why_not; /* after an error: why the last complete step has
-                                no checkpoint; NULL: it has one */
+        const char *why_not; /* the reason why the last complete step has no
+                                checkpoint, after an error; NULL: it has one */
     } saved;                 /* checkpoints of this run */
-    bool told;        /* the program's warnings were shown */
-    rlf_buf warnings; /* lines, since rlf_session_warnings was last asked */
+    bool complete;           /* the final checkpoint is written */
+} rlf_session_directory_state;
+
+/* What is kept while a run opens, so that it leaves nothing behind where it
+ * does not begin (rundir/rollback.c). */
+typedef struct rlf_session_opening_state {
+    rlf_mutex mutex;       /* taken to make files, and for what follows */
+    rlf_comm_world *world; /* the world once all processes have met; else NULL
+                            */
+    const char *trace;     /* path of the trace that opening made; NULL: none */
+    const char *log;       /* path of the log that opening made; NULL: none */
+    bool claimed;          /* directory, lock and `made` are known */
+    bool begun;            /* the run has begun to write what it leaves */
+    bool found[RLF_OPENING_PARTS]; /* by part: it was there before */
+    struct {
+        rlf_kept_file *data;
+        size_t count, room;
+    } flights;  /* flight records of a killed run, which were removed: they are
+                   put back if this run does not begin */
+    bool ranks; /* atomic: ranks make their flight records */
+} rlf_session_opening_state;
+
+/* Signals and calls that tell the run to end (stopping.c). */
+typedef struct rlf_session_stop_state {
+    int number;    /* atomic: signal that this process got; 0: none */
+    int64_t since; /* atomic: time, ns, when this process got it */
+    int64_t heard; /* atomic: time, ns, when another process's came here */
+    bool joined;   /* atomic: `world` tells the signals of others */
+    rlf_comm_world *hears; /* atomic: the world that tells others of ours */
+    int signal;            /* the signal for which the run ends; 0: none */
+    bool before_step;      /* it ended while it opened, so it leaves nothing */
+    bool in_call;          /* it ended by giving up a call in a step */
+    rlf_leave_function *leave; /* NULL: it cannot be left */
+    void *arg;
+    bool watched; /* atomic: a thread waits for it, while the run opens */
+    sem_t wake;
+    pthread_t thread;
+    int ended_by; /* number of the signal that ended the run; 0: none */
+} rlf_session_stop_state;
+
+/* The warnings of a run, and what they are made of (warnings.c). */
+typedef struct rlf_session_warned_state {
+    rlf_buf lines; /* lines since rlf_session_warnings was last asked */
+    rlf_buf given; /* the lines that rlf_session_warnings returned last */
     struct {
         const char **data;
         size_t count, room;
@@ -280,52 +278,115 @@ struct rlf_session {
     struct {
         rlf_seen_gradient *data;
         size_t count, room;
-    } gradients;     /* of the updates' models, as their metrics reported */
-    rlf_buf warned;  /* the lines that rlf_session_warnings returned last */
-    rlf_buf message; /* the text that rlf_session_message returned last */
+    } gradients; /* gradients of the updates' models, as metrics reported them
+                  */
+} rlf_session_warned_state;
+
+/* The last result of each kind that a call returned (results.c). */
+typedef struct rlf_session_answer_state {
+    rlf_diagnostic diagnostic;
+    rlf_parameter parameter;
+    rlf_info info;
+    rlf_need need;
+    rlf_candidate candidate;
+    rlf_cluster_text cluster;
+    rlf_buf text;    /* a graph, a program */
+    rlf_buf message; /* the text of rlf_session_message */
+    rlf_weight weight;
+    rlf_buf samples; /* the samples of `step`, each with a 0 behind it */
     struct {
-        rlf_diagnostic diagnostic;
-        rlf_parameter parameter;
-        rlf_info info;
-        rlf_need need;
-        rlf_candidate candidate;
-        rlf_cluster_text cluster;
-        rlf_buf text; /* a graph, a program */
-        rlf_weight weight;
-        rlf_buf samples; /* the samples of `step`, each with a 0 behind it */
+        size_t *data;
+        size_t count, room;
+    } at; /* by sample: its offset in `samples` */
+    uint32_t step;
+} rlf_session_answer_state;
+
+struct rlf_session {
+    rlf_arena *arena;
+    locale_t locale; /* numbers are read and written with a point, whatever the
+                        host program's locale is */
+    rlf_err err;
+
+    /* What was asked. */
+    rlf_session_options options;
+    struct {
+        rlf_log_function *log; /* NULL: the standard error */
+        void *log_arg;
         struct {
-            size_t *data;
+            rlf_host_hook *data;
             size_t count, room;
-        } at; /* by sample: its offset in `samples` */
-        uint32_t step;
-    } answer; /* the last result of each kind that a call returned (results.c)
-               */
+        } hooks;
+    } host; /* the functions that the program which uses the library gave */
+    struct {
+        struct rlf_compile_setting *data;
+        size_t count, room;
+    } settings;
+    struct {
+        rlf_option_set *data;
+        size_t count, room;
+    } given;             /* options, in the order that they were set */
+    rlf_outputs outputs; /* the options that name files to be written */
+
+    /* The program, its graph and its plan. */
+    rlf_session_program_state program;
+    rlf_graph *graph; /* NULL: not compiled yet */
+    rlf_session_planning_state planning;
+    rlf_plan *plan;
+    rlf_session_calls_state calls;
+
+    /* The run. */
+    rlf_comm_world *world; /* the world of more than one rank or process; else
+                              NULL */
+    bool leads;            /* this process writes and speaks */
+    rlf_run *run;          /* NULL: not opened yet; after an error it may be one
+                              that can only be closed */
+    bool ended;            /* there is no run any more */
+    bool stuck; /* a thread of the run hangs: nothing that it may use is freed
+                 */
+    struct rlf_collector *collector; /* the collector of what ranks measure, to
+                      the end of the session; NULL: nobody wants to know */
+    struct {
+        rlf_mutex mutex; /* taken by the threads of ranks */
+        struct {
+            rlf_err *data;
+            size_t count, room;
+        } list;
+    } input_errors; /* inputs that could not be opened, as ranks met them */
+    rlf_session_steps_state steps;
+    rlf_session_stop_state stop;
+
+    /* What it writes and says. */
+    rlf_session_logging_state logging;
+    rlf_session_directory_state directory;
+    rlf_session_opening_state opening;
+    rlf_session_warned_state warned;
+    rlf_session_answer_state answer;
 };
 
 /* Frees what answers hold. */
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);
 void rlf_inspected_text_close(struct rlf_inspected_text *looked);
-/* The tokenizer at `path` is that of the next calls, and of this one: it lives
+/* Makes the tokenizer at `path` that of this call and the next ones: it lives
  * until another is asked. */
 rlf_status rlf_inspected_text_open(rlf_session *session, const char *path,
                                    rlf_err *err);
-/* As rlf_inspected_text_open; RLF_USER too if the tokenizer has no chat
- * template that can be used. */
+/* Opens as rlf_inspected_text_open does; RLF_USER too if the tokenizer has no
+ * chat template that can be used. */
 rlf_status rlf_inspected_chat_open(rlf_session *session, const char *path,
                                    rlf_err *err);
 const struct rlf_tokenizer *rlf_inspected_tokenizer(const rlf_session *session);
 void rlf_answering_close(struct rlf_answering *answering);
 void rlf_evaluating_close(struct rlf_evaluating *evaluating);
-/* A message that names the directory of the model that is evaluated, which the
- * program does not, gets no place in the program. */
+/* Takes the place in the program off a message that names the directory of the
+ * model that is evaluated, which the program does not. */
 void rlf_evaluating_place(const rlf_session *session, rlf_err *err);
 /* Returns the options by which the program is compiled for an evaluation; NULL:
  * it is compiled as it is. */
 const struct rlf_evaluate *rlf_evaluating_options(rlf_session *session);
-/* The steps in which all rows are evaluated, once data is open. */
+/* Returns the steps in which all rows are evaluated, once data is open. */
 uint64_t rlf_evaluating_steps(rlf_session *session);
-/* Take what the last step has evaluated. */
+/* Takes what the last step has evaluated. */
 rlf_status rlf_evaluating_step(rlf_session *session, rlf_err *err);
 /* Setters of --temperature, --top_p and --min_p. */
 rlf_status rlf_answering_temperature(rlf_session *session, const char *text,
@@ -334,7 +395,7 @@ rlf_status rlf_answering_top_p(rlf_session *session, const char *text,
                                rlf_err *err);
 rlf_status rlf_answering_min_p(rlf_session *session, const char *text,
                                rlf_err *err);
-/* The back end that options name for ranks to compute on. */
+/* Returns the back end that options name for ranks to compute on. */
 const rlf_backend *rlf_session_backend(rlf_session *session);
 
 /* Takes the lines of the log that nobody else takes; `session`: whose they are.
@@ -344,97 +405,102 @@ void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);
  * of the host program is. */
 locale_t rlf_locale_enter(locale_t own);
 void rlf_locale_leave(locale_t before);
-/* Compile (parse, check, lower) if that was not done. With `params_only` the
- * graph has only its parameters. */
+/* Compiles (parses, checks, lowers) if that was not done. With `params_only`
+ * the graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
 /* Returns the policy by which a generation at work yields to what follows its
  * samples. */
 rlf_policy rlf_session_policy(const rlf_session *session);
-/* A plan of what was compiled (planning.c), which every process can make by
+/* Makes a plan of what was compiled (planning.c), as every process can by
  * itself; nothing is written. `runs`: on the devices that are here. */
 rlf_status rlf_planning_begin(rlf_session *session, bool runs, rlf_err *err);
-/* Then in all processes, of which each has come so far with `status`: of `place
- * auto` process 0 finds the plan, and all make it. */
+/* Called then by all processes, each of which has come so far with `status`:
+ * process 0 finds the plan of `place auto`, and all make it. */
 rlf_status rlf_planning_end(rlf_session *session, rlf_status status,
                             rlf_err *err);
-/* Once it is ready, of the process that leads: no step is left to do. */
+/* Says whether no step is left to do, once it is ready, in the process that
+ * leads. */
 bool rlf_session_over(const rlf_session *session);
-/* Another one that is given the same, which has to end before it; NULL: there is
- * no memory for it. */
+/* Makes another session that is given the same, which has to end before this
+ * one; NULL: there is no memory for it. */
 rlf_session *rlf_session_again(const rlf_session *session);
 void rlf_session_close_last(rlf_session *session);
 /* Was it set, "--moves" as an example? */
 bool rlf_session_given(const rlf_session *session, const char *option);
-/* A file of each process: the name as it is given in the first. */
+/* Returns the name of a file of each process: in the first as it is given. */
 const char *rlf_session_own_file(rlf_session *session, const char *path);
-/* The result that rlflow.h has for a call's status. */
+/* Returns the result that rlflow.h has for a call's status. */
 rlf_result rlf_session_result(rlf_status status);
 
 /* ---- the other processes (processes.c) ---- */
 
-/* Meet them, if a launcher started this process as one of several or there is
+/* Meets them, if a launcher started this process as one of several or there is
  * more than one rank: makes session->world. */
 rlf_status rlf_processes_world(rlf_session *session, rlf_err *err);
-/* Each process has come this far, with this status. RLF_OK: all with RLF_OK,
- * and with the same version, program, parameters and options. Else every
- * process fails, and the one that has to say why leads. */
+/* Called by each process when it has come this far, with its status. RLF_OK:
+ * all came with RLF_OK, and with the same version, program, parameters and
+ * options. Else every process fails, and the one that has to say why leads. */
 rlf_status rlf_processes_agree(rlf_session *session, rlf_status status,
                                rlf_err *err);
-/* The fingerprint of this process, of what has to be the same in all of them,
- * and the first difference, RLF_USER, to what `rank` has. */
+/* Write the fingerprint of this process, of what has to be the same in all of
+ * them; and fail with the first difference, RLF_USER, to what `rank` has. */
 void rlf_fingerprint_write(rlf_session *session, rlf_buf *out);
 rlf_status rlf_fingerprint_compare(const char *first, const char *other,
                                    int rank, rlf_err *err);
-/* `text` of process 0 in all. */
+/* Gives all processes the `text` of process 0. */
 rlf_status rlf_processes_share(rlf_session *session, const char **text,
                                rlf_err *err);
-/* The texts of all processes with commas between them, in the order of
+/* Lists the texts of all processes with commas between them, in the order of
  * processes: `mine` where there is one only. */
 rlf_status rlf_processes_list(rlf_session *session, const rlf_buf *mine,
                               rlf_err *err, const char **out);
-/* After an error: if that is the end of process 0, the next one that has not
- * come to its own end leads. */
+/* Called after an error: if that is the end of process 0, the next process that
+ * has not come to its own end leads. */
 void rlf_processes_succeed(rlf_session *session);
-/* Leave it: in order, or after an error by its end. `closed`: no thread of a
- * rank is left that may use it. RLF_PEER: another process was lost meanwhile;
- * the one that leads has that in *err. */
+/* Leaves the world: in order, or after an error by its end. `closed`: no thread
+ * of a rank is left that may use it. RLF_PEER: another process was lost
+ * meanwhile; the one that leads has that in *err. */
 rlf_status rlf_processes_leave(rlf_session *session, bool closed, rlf_err *err);
 
 /* ---- a run that is told to end (stopping.c) ---- */
 
-/* "SIGTERM ends the run while it opens", as a message. */
+/* Writes a message: "SIGTERM ends the run while it opens". */
 void rlf_stop_print(const rlf_session *session, int number, rlf_buf *out);
-/* Before it opens, if it can be left meanwhile: a thread waits, until the run has
- * begun, or of a process that does not lead until it has ended. */
+/* Starts a thread that waits for signals until the run has begun, or in a
+ * process that does not lead until it has ended. Called before the run opens,
+ * if it can be left meanwhile. */
 rlf_status rlf_stop_watch(rlf_session *session, rlf_err *err);
 void rlf_stop_unwatch(rlf_session *session);
-/* It is open. True: it was told to end in that moment, and nothing is left. */
+/* Called when the run is open. True: it was told to end in that moment, and
+ * nothing is left. */
 bool rlf_stop_opened(rlf_session *session);
-/* In a step that may not end by itself what process 0, or any other, is told is
- * told to all. */
+/* Has process 0, while `on`, tell all processes what it or any other is told,
+ * in a step that may not end by itself. */
 void rlf_stop_relay(rlf_session *session, bool on);
 /* rlf_run_options.stops, of a session. */
 rlf_status rlf_stop_asked(void *session, double seconds);
-/* Was this process told, or the run by it? */
+/* Says whether this process was told to end the run. */
 bool rlf_stop_told(const rlf_session *session);
-/* Between steps, in process 0: is the run to end? Then the others know. */
+/* Says between steps, in process 0, whether the run is to end; then the others
+ * know, too. */
 bool rlf_stop_due(rlf_session *session);
-/* After an error: if that is a call that was given up, it ends for that. */
+/* Called after an error: if that is a call that was given up, the run ends for
+ * that. */
 void rlf_stop_cut(rlf_session *session);
-/* The run has ended, of a process that does not lead. */
+/* Called when the run has ended, in a process that does not lead. */
 void rlf_stop_followed(rlf_session *session);
-/* The world ends. */
+/* Called before the world ends. */
 void rlf_stop_forget(rlf_session *session);
-/* By another thread, once the run was aborted: the thread that took a step of a
- * run in one process hangs. */
+/* Called by another thread, once the run was aborted, when the thread that took
+ * a step of a run in one process hangs. */
 void rlf_stop_hangs(rlf_session *session);
 
 /* ---- warnings of what a step reported (warnings.c) ---- */
 
-/* Before the first step: learning rates that are 0 in all steps, though they
- * are made of its number. Into what is said of the program. */
+/* Warns before the first step of learning rates that are 0 in all steps, though
+ * they are made of the step's number, among the program's warnings. */
 void rlf_warn_rates(rlf_session *session);
-/* Likewise conditions that hold in none of many steps, or in each. */
+/* Warns likewise of conditions that hold in none of many steps, or in each. */
 void rlf_warn_conditions(rlf_session *session);
 /* Warns of rows of `place` that change nothing. */
 void rlf_warn_rows(rlf_session *session);

@@ -80,7 +80,7 @@ accept_names(rlf_session *s, const char *names, rlf_err *err)
             return rlf_fail(err, RLF_USAGE,
                             "--accept %s: a name is missing between its commas",
                             all);
-        RLF_PUSH_IN(s->arena, &s->inputs.accept,
+        RLF_PUSH_IN(s->arena, &s->directory.inputs.accept,
                     rlf_arena_strndup(s->arena, names + from, to - from));
     }
     return RLF_OK;
@@ -181,7 +181,7 @@ set_option(rlf_session *s, const char *name, const char *text, rlf_err *err)
     return RLF_OK;
 }
 
-/* For run.json. */
+/* Notes an option for run.json. */
 static void
 note_option(rlf_session *s, const char *name, const char *value)
 {
@@ -193,22 +193,23 @@ note_option(rlf_session *s, const char *name, const char *value)
 rlf_session *
 rlf_session_again(const rlf_session *of)
 {
-    rlf_session *s = of->text
-                         ? rlf_session_open_text(of->path, of->text, of->size)
-                         : rlf_session_open(of->path);
+    rlf_session *s = of->program.text ? rlf_session_open_text(of->program.path,
+                                                              of->program.text,
+                                                              of->program.size)
+                                      : rlf_session_open(of->program.path);
     if (!s)
         return NULL;
     for (size_t i = 0; i < of->settings.count; i++)
         rlf_session_set(s, of->settings.data[i].name,
                         of->settings.data[i].value);
-    s->classes = of->classes;
+    s->program.classes = of->program.classes;
     s->options = of->options;
     s->host = of->host;
     s->given = of->given;
     s->outputs = of->outputs;
-    s->log = of->log;
-    s->sources.columns = of->sources.columns;
-    s->sources.width = of->sources.width;
+    s->logging.log = of->logging.log;
+    s->program.sources.columns = of->program.sources.columns;
+    s->program.sources.width = of->program.sources.width;
     return s;
 }
 

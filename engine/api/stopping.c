@@ -92,7 +92,7 @@ rlf_stop_print(const rlf_session *s, int number, rlf_buf *out)
 static void
 leave(const rlf_session *s, int number)
 {
-    const rlf_comm_world *world = s->opened.world;
+    const rlf_comm_world *world = s->opening.world;
     bool many = world && rlf_comm_world_caps(world)->n_processes > 1;
     rlf_buf text = {0};
     if (many ? rlf_comm_world_process(world) == 0 : s->leads)
@@ -127,7 +127,7 @@ wait_for_end(void *arg)
         sem_timedwait(&s->stop.wake, &until);
     }
     /* Process 0 was heard of only with its end, which has failed all here. */
-    if (rlf_opening_refused(s->opened.world))
+    if (rlf_opening_refused(s->opening.world))
         look_for_end(s, 0);
     return NULL;
 }
@@ -167,7 +167,7 @@ rlf_stop_opened(rlf_session *s)
     int number = own_number(s);
     if (s->leads && number && number != SIGUSR1) {
         s->stop.before_step = true;
-        s->stopped = s->stop.signal = number;
+        s->stop.ended_by = s->stop.signal = number;
         if (s->world)
             rlf_comm_world_tell(s->world, number);
         rlf_opening_forget(s);
@@ -222,7 +222,7 @@ bool
 rlf_stop_due(rlf_session *s)
 {
     int number = own_number(s) ? own_number(s) : others_number(s);
-    if (!number || !s->taken.steps)
+    if (!number || !s->steps.taken.steps)
         return false;
     s->stop.signal = number;
     if (s->world)
@@ -239,7 +239,7 @@ rlf_stop_cut(rlf_session *s)
     if (!cut)
         return;
     int number = own_number(s) ? own_number(s) : others_number(s);
-    s->stopped = s->stop.signal = number ? number : SIGTERM;
+    s->stop.ended_by = s->stop.signal = number ? number : SIGTERM;
     s->stop.in_call = true;
 }
 
@@ -269,7 +269,7 @@ rlf_stop_hangs(rlf_session *s)
         return;
     rlf_comm_check(s->world, &err);
     rlf_record_fail(s, &err, &ignored);
-    (s->options.json ? rlf_err_print_json : rlf_err_print)(&err, &s->sources,
-                                                           &text);
+    (s->options.json ? rlf_err_print_json
+                     : rlf_err_print)(&err, &s->program.sources, &text);
     s->stop.leave(s->stop.arg, 0, text.p);
 }

@@ -17,10 +17,11 @@
 static bool
 is_told(rlf_session *s, const char *name)
 {
-    for (size_t i = 0; i < s->nonfinite.count; i++)
-        if (strcmp(s->nonfinite.data[i], name) == 0)
+    for (size_t i = 0; i < s->warned.nonfinite.count; i++)
+        if (strcmp(s->warned.nonfinite.data[i], name) == 0)
             return true;
-    RLF_PUSH_IN(s->arena, &s->nonfinite, rlf_arena_strdup(s->arena, name));
+    RLF_PUSH_IN(s->arena, &s->warned.nonfinite,
+                rlf_arena_strdup(s->arena, name));
     return false;
 }
 
@@ -28,12 +29,12 @@ is_told(rlf_session *s, const char *name)
 static void
 put_place(rlf_session *s, const rlf_metric *m)
 {
-    rlf_span span =
-        rlf_sources_own(&s->sources, s->graph->nodes.data[m->node].span);
+    rlf_span span = rlf_sources_own(&s->program.sources,
+                                    s->graph->nodes.data[m->node].span);
     if (!span.source)
         return;
-    rlf_place at = rlf_sources_place(&s->sources, span);
-    rlf_buf_printf(&s->warnings, "%s:%u: ", at.path, at.line);
+    rlf_place at = rlf_sources_place(&s->program.sources, span);
+    rlf_buf_printf(&s->warned.lines, "%s:%u: ", at.path, at.line);
 }
 
 /* Had the step only updates of nothing, which report this metric and no
@@ -90,19 +91,19 @@ check_metric(rlf_session *s, const rlf_metric *m)
         return;
     put_place(s, m);
     if (two && isfinite(m->sum))
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "two blocks reported the metric %s in step %" PRIu32
                        ": the mean of both is written; it is not told of "
                        "again\n",
                        m->name, step);
     else if (empty)
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "the update had nothing to minimize in step %" PRIu32
                        " and changed nothing: the metric %s is 1; it is not "
                        "told of again\n",
                        step, m->name);
     else
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "the metric %s is %s in step %" PRIu32
                        ", null in metrics.jsonl; it is not told of again\n",
                        m->name,
@@ -120,14 +121,14 @@ enum { STEPS_OF_BREAK = 1000 };
 static void
 check_rate(rlf_session *s, const rlf_node *node)
 {
-    uint64_t last = s->wanted ? s->wanted : STEPS_OF_BREAK;
+    uint64_t last = s->steps.wanted ? s->steps.wanted : STEPS_OF_BREAK;
     const rlf_arg *lr = rlf_node_arg(node, "lr");
     uint64_t count = 0;
     if (lr->kind == RLF_ARG_VALUE)
         count = rlf_step_arguments_always(s->graph, node, "lr", 0, 1, last);
     if (!count)
         return;
-    rlf_diag_warning(&s->diags, "update", lr->span,
+    rlf_diag_warning(&s->program.diags, "update", lr->span,
                      "the learning rate is 0 in each of the steps 1 to %" PRIu64
                      "%s: '%s' learns nothing in them",
                      last, count < last ? " that come to the update" : "",
@@ -189,12 +190,12 @@ check_row(rlf_session *s, const rlf_place_row *row)
     if (!reader || !is_idle(s, row))
         return;
     rlf_diag *diag = rlf_diag_warning(
-        &s->diags, "place", row->span,
+        &s->program.diags, "place", row->span,
         "'%s%s%s' is computed where %s.update reads it: this row changes "
         "nothing",
         models[row->model].name, row->call ? "." : "",
         row->call ? row->call->name : "", models[reader->receiver].name);
-    rlf_diag_hint(&s->diags, diag, "leave it out, and place %s.update",
+    rlf_diag_hint(&s->program.diags, diag, "leave it out, and place %s.update",
                   models[reader->receiver].name);
 }
 
@@ -218,9 +219,9 @@ enum { STEPS_OF_CONDITION = 100000 };
 static bool
 is_warned_of(const rlf_session *s, rlf_span span)
 {
-    for (size_t i = 0; i < s->diags.list.count; i++)
-        if (s->diags.list.data[i].at.source == span.source &&
-            s->diags.list.data[i].at.first == span.first)
+    for (size_t i = 0; i < s->program.diags.list.count; i++)
+        if (s->program.diags.list.data[i].at.source == span.source &&
+            s->program.diags.list.data[i].at.first == span.first)
             return true;
     return false;
 }
@@ -240,7 +241,7 @@ check_condition(rlf_session *s, const rlf_node *node)
                                           STEPS_OF_CONDITION);
     if (!count)
         return;
-    rlf_diag_warning(&s->diags, "constant", arg->span,
+    rlf_diag_warning(&s->program.diags, "constant", arg->span,
                      "this condition holds in %s of the first %d steps%s",
                      never ? "none" : "each", STEPS_OF_CONDITION,
                      count < STEPS_OF_CONDITION ? " that come to it" : "");
@@ -277,12 +278,12 @@ static const double rounding = 1e-6;
 static rlf_seen_gradient *
 gradient_of(rlf_session *s, const char *name)
 {
-    for (size_t i = 0; i < s->gradients.count; i++)
-        if (strcmp(s->gradients.data[i].name, name) == 0)
-            return &s->gradients.data[i];
+    for (size_t i = 0; i < s->warned.gradients.count; i++)
+        if (strcmp(s->warned.gradients.data[i].name, name) == 0)
+            return &s->warned.gradients.data[i];
     rlf_seen_gradient new = {.name = rlf_arena_strdup(s->arena, name)};
-    RLF_PUSH_IN(s->arena, &s->gradients, new);
-    return &s->gradients.data[s->gradients.count - 1];
+    RLF_PUSH_IN(s->arena, &s->warned.gradients, new);
+    return &s->warned.gradients.data[s->warned.gradients.count - 1];
 }
 
 /* The loss of the update whose gradient this is. */
@@ -305,19 +306,19 @@ warn_of_gradient(rlf_session *s, const rlf_metric *m,
 {
     put_place(s, m);
     if (w->most == 0)
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "the metric %s was 0 in each of the first %d steps that "
                        "reported it: nothing is learned",
                        m->name, STEPS_WITHOUT);
     else
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "the metric %s was %.2g at most, less than a millionth "
                        "of the loss, in each of the first %d steps that "
                        "reported it: rounding leaves so much where terms "
                        "cancel and nothing is learned, or the loss has a large "
                        "part that does not depend on the model",
                        m->name, w->most, STEPS_WITHOUT);
-    rlf_buf_puts(&s->warnings,
+    rlf_buf_puts(&s->warned.lines,
                  ". Likely reasons: the score is the same "
                  "for all samples (a hook that always gives one number, an "
                  "answer that is read from the wrong column or in another "

@@ -43,7 +43,7 @@ double
 hybridflow_generate(papers_family *family, papers_size size, int tg, int *waves)
 {
     const rlf_device_kind *device =
-        papers_session(family)->cluster->parts[0].machine->device;
+        papers_session(family)->planning.cluster->parts[0].machine->device;
     double parameters = papers_parameters(&papers_models[size], false);
     double room = device->memory - 18 * parameters / 8 - 2 * parameters / tg;
     papers_call calls[PAPERS_CALLS];

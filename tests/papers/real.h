@@ -17,9 +17,11 @@ typedef enum real_blamed {
 
 /* All families that the settings have, opened once. */
 typedef struct real_families {
-    papers_family *of[PAPERS_SIZES][3]; /* by size and length of responses */
+    /* Families by size and length of responses. */
+    papers_family *of[PAPERS_SIZES][3];
     papers_speeds speeds;
-    real_blamed blamed; /* by real_fit; real_open says REAL_BOTH */
+    real_blamed blamed; /* the cause by which real_fit scales; real_open sets
+                           REAL_BOTH */
 } real_families;
 
 void real_open(rlf_arena *arena, real_families *out);
@@ -34,10 +36,11 @@ void real_predict(real_families *all, double *predicted);
 
 /* Seconds of plans for a setting, by these speeds. */
 typedef struct real_found {
-    double published; /* by ReaL's search, of those that it looks at */
-    double same;      /* by rlflow's search, of these too */
-    double all;       /* of all; 0: not asked for */
-    double gap;       /* what of that is not proved */
+    double published; /* seconds of the best by ReaL's search, of those that it
+                         looks at */
+    double same;      /* seconds of the best by rlflow's search, of the same */
+    double all;       /* seconds of the best of all; 0: not asked for */
+    double gap;       /* the part of that which is not proved */
 } real_found;
 
 real_found real_search(real_families *all, const real_setting *setting,
@@ -48,9 +51,9 @@ real_found real_search(real_families *all, const real_setting *setting,
 typedef enum real_space {
     REAL_EVERYTHING, /* all meshes; memory as rlflow counts it */
     REAL_OPTIONS,    /* meshes and cuts that ReaL looks at */
-    REAL_MEMORY,     /* and memory as its estimator counts it */
-    REAL_ONE_MESH,   /* and all calls on all devices */
-    REAL_ONE_CUT,    /* and all of them cut in the same way */
+    REAL_MEMORY,     /* memory as its estimator counts it, too */
+    REAL_ONE_MESH,   /* all calls on all devices, too */
+    REAL_ONE_CUT,    /* all of them cut in the same way, too */
     REAL_SPACES
 } real_space;
 

@@ -201,9 +201,9 @@ scale_search(papers_size size, int devices, int64_t moves,
     if (rlf_session_plan(s) != RLF_RESULT_OK) {
         out->why = rlf_arena_strdup(arena, rlf_session_message(s));
     } else {
-        double peak = s->cluster->parts[0].machine->device->bf16;
+        double peak = s->planning.cluster->parts[0].machine->device->bf16;
         out->bound = papers_least_flops(size, size, lengths) / peak / devices;
-        slow(s->cluster, reached, s->arena);
+        slow(s->planning.cluster, reached, s->arena);
         if (rlf_session_find(s, &options, &err, f) >= 0)
             describe(s, f, arena, out);
         else

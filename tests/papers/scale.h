@@ -24,10 +24,10 @@ typedef struct scale_row {
                                      and of that what takes most */
     bool simulated; /* step and idle are a simulation's; else estimates */
     double step;    /* seconds */
-    double tokens;  /* of prompts and responses, a second */
+    double tokens;  /* tokens of prompts and responses a second */
     double idle;    /* part of the devices' time */
-    double gap;     /* by the estimate: part of a step that a better placement
-                       could save at most */
+    double gap; /* the part of a step, by the estimate, that a better placement
+                   could save at most */
     double bound;   /* seconds in which the operations of a step are computed at
                        the peak of all devices */
     double first;   /* processor seconds after which the search had a placement

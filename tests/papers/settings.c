@@ -15,9 +15,10 @@
 #include "nodes/table.h"
 
 enum {
-    TOKENS = 8192,        /* of a micro-batch, for memory */
-    ALL_TOKENS = 1 << 24, /* for seconds: micro-batches are what a cut says */
-    PROBES = 4, /* stages that are looked at: the ends and next to them */
+    TOKENS = 8192, /* tokens of a micro-batch, for memory */
+    ALL_TOKENS =
+        1 << 24, /* tokens for seconds: micro-batches are as a cut says */
+    PROBES = 4,  /* stages that are looked at: the ends and next to them */
     MOST_STAGES = 64,
     MOST_DP = 128,
 };
@@ -193,12 +194,12 @@ end_family(void *p)
 void
 papers_set_speeds(papers_family *f, const papers_speeds *speeds)
 {
-    f->generate = f->pass = rlf_speeds_of(f->session->cluster, true);
+    f->generate = f->pass = rlf_speeds_of(f->session->planning.cluster, true);
     memcpy(f->generate.factor, speeds->generate, sizeof f->generate.factor);
     memcpy(f->pass.factor, speeds->pass, sizeof f->pass.factor);
     f->sequence = speeds->sequence;
     f->piece = speeds->piece;
-    rlf_cluster *c = f->session->cluster;
+    rlf_cluster *c = f->session->planning.cluster;
     rlf_machine_kind *machine = RLF_NEW(f->session->arena, rlf_machine_kind);
     *machine = *c->parts[0].machine;
     if (speeds->start > 0)
@@ -224,7 +225,7 @@ papers_open(papers_size size, papers_lengths lengths,
         stop(rlf_session_message(f->session));
     /* as many machines as any layout can have */
     if (rlf_cluster_preset(speeds->machine, 2048, f->session->arena, &err,
-                           &f->session->cluster) < 0)
+                           &f->session->planning.cluster) < 0)
         stop(err.sentence);
     const rlf_kernels *kernels =
         rlf_planned_kernels(f->session, f->session->arena);
@@ -570,7 +571,7 @@ add_waves(const papers_problem *p, const papers_cut *at, const papers_call *all,
           mesh_choices *to)
 {
     double memory =
-        p->actor->session->cluster->parts[0].machine->device->memory;
+        p->actor->session->planning.cluster->parts[0].machine->device->memory;
     papers_call calls[PAPERS_CALLS];
     papers_cut cut = *at;
     for (cut.waves = 2;
@@ -658,7 +659,7 @@ move(void *arg, const rlf_problem_move *between)
     const rlf_choice *from = between->from, *to = between->to;
     int model = p->calls[between->source].model;
     const papers_family *f = model == 1 ? p->critic : p->actor;
-    const rlf_cluster *c = f->session->cluster;
+    const rlf_cluster *c = f->session->planning.cluster;
     const rlf_machine_kind *m = c->parts[0].machine;
     double all = 2 * papers_parameters(f->model, model == 1);
     double bytes = all / to->tp / to->pp;
@@ -722,7 +723,8 @@ papers_problem_make(papers_family *actor, papers_family *critic, int devices,
     rlf_cluster *cluster;
     rlf_cluster_mesh *meshes;
     rlf_err err = RLF_ERR_NONE;
-    const rlf_machine_kind *kind = actor->session->cluster->parts[0].machine;
+    const rlf_machine_kind *kind =
+        actor->session->planning.cluster->parts[0].machine;
     int n, machine = kind->count;
     int machines = (devices + machine - 1) / machine;
     *p = (papers_problem){.actor = actor, .critic = critic};

@@ -64,12 +64,13 @@ void papers_remove(const papers_program *program);
  * generation and for reading and updates. */
 typedef struct papers_speeds {
     const char *machine; /* a preset's name: "a100x8" */
-    double link;         /* of a machine, bytes a second */
-    double start;        /* of a collective in a machine, seconds; 0: preset */
+    double link;         /* bytes a second of a machine's link */
+    double start; /* seconds at the start of a collective in a machine; 0: the
+                     preset's */
     double generate[RLF_SECONDS_TERMS], pass[RLF_SECONDS_TERMS];
     double sequence; /* seconds for each sequence of a replica in each turn:
                         logits and sampling of a runtime that is not ours */
-    double piece;    /* of weights that a rank receives, to place it */
+    double piece; /* seconds to place a piece of weights that a rank receives */
 } papers_speeds;
 
 /* Numbers of the data sheet. */
@@ -88,7 +89,7 @@ rlf_session *papers_session(papers_family *family);
 typedef struct papers_cut {
     int count, tp, pp, dp;
     int reads, updates; /* micro-batches */
-    int waves;          /* of a generation */
+    int waves;          /* waves of a generation */
 } papers_cut;
 
 /* One call so. */
@@ -96,7 +97,7 @@ typedef struct papers_call {
     rlf_seconds seconds; /* `sequence` times the next is in the total */
     double sequences;    /* in turns, summed over the turns of a replica */
     double kept, own, work;
-    double flops; /* of the replica's slowest stage */
+    double flops; /* operations of the replica's slowest stage */
 } papers_call;
 
 /* False: the model cannot be cut so. `memory`: bytes too. */

@@ -146,7 +146,7 @@ test_work(rlf_arena *arena)
     const rlf_plan_options plan_options = {.ranks = 1};
     rlf_kernels kernels = counting_kernels(rlf_kernels_cpu());
     const rlf_run_options options = {
-        .threads = 1, .kernels = &kernels, .log = &s->log};
+        .threads = 1, .kernels = &kernels, .log = &s->logging.log};
     rlf_plan *plan;
     rlf_run *run;
     rlf_err err = RLF_ERR_NONE;

@@ -23,7 +23,7 @@ enum { MODELS = 4, PLACES = 4, WARM = 2, STEPS = 2, DRAWN = 6, MOST = 1 << 16 };
 typedef struct made {
     rlf_arena *arena;
     rlf_splitmix random;
-    const char *name; /* of the model at hand */
+    const char *name; /* the name of the model at hand */
     int machines, count, ranks, layers;
     bool across; /* links between machines are slower than 1e10 B/s */
     rlf_buf cluster, text, place;

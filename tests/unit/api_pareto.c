@@ -145,8 +145,8 @@ model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
     rlf_opened opened;
     rlf_memory memory = {.arena = arena};
     double bytes = 0;
-    bool gpu =
-        rlf_cluster_part_of(w->session->cluster, rank)->machine->device->gpu;
+    bool gpu = rlf_cluster_part_of(w->session->planning.cluster, rank)
+                   ->machine->device->gpu;
     if (rlf_outline_rank(w->outline, plan, rank, arena, &err, &opened) < 0)
         bail("%s: rank %d: %s", w->name, rank, err.sentence);
     for (size_t i = 0; i < graph->resources.count; i++)
@@ -229,7 +229,7 @@ look(const world *w, const int *choice)
     for (int c = 0; c < p->n_calls; c++) {
         const rlf_choice *at = &p->calls[c].choices[choice[c]];
         const int ends[] = {at->first, at->first + at->count - 1};
-        const rlf_cluster *cluster = w->session->cluster;
+        const rlf_cluster *cluster = w->session->planning.cluster;
         s.one_kind &= rlf_cluster_part_of(cluster, ends[0])->machine->device ==
                       rlf_cluster_part_of(cluster, ends[1])->machine->device;
     }

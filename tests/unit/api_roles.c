@@ -83,7 +83,7 @@ open_session(rlf_arena *arena, const char *text, int ranks)
 {
     rlf_session *s = rlf_session_open(put(arena, "f.rlf", text));
     rlf_session_set(s, "--ranks", rlf_arena_printf(arena, "%d", ranks));
-    s->classes = classes(arena);
+    s->program.classes = classes(arena);
     return s;
 }
 
@@ -317,14 +317,14 @@ test_refused(rlf_arena *arena)
             "    report n = count(roll.length over batch)\n",
             "a collect holds no 'shrink': it changes more than its result");
     rlf_session *s = open_session(arena, program(arena, ours), 1);
-    rlf_classes table = *s->classes;
+    rlf_classes table = *s->program.classes;
     const rlf_node_class *list[MOST];
     rlf_node_class broken = role_shrink;
     memcpy(list, table.node, sizeof *list * (size_t)table.n_nodes);
     broken.writes = false;
     list[table.n_nodes - 2] = &broken;
     table.node = list;
-    s->classes = &table;
+    s->program.classes = &table;
     rlf_result result = rlf_session_check(s);
     const char *message = rlf_session_message(s);
     ok(result == RLF_RESULT_FAILED &&

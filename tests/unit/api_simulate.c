@@ -58,10 +58,10 @@ static const plan_case plans[] = {
 typedef struct price {
     double scale;
     uint64_t asked;
-    int cores;         /* that all ranks share; 0: each has its own */
+    int cores;         /* cores that all ranks share; 0: each has its own */
     bool known;        /* a portion need not be asked for twice.. */
     uint64_t portions; /* ..and so often one was */
-    uint64_t trained;  /* of these of an update */
+    uint64_t trained;  /* portions of these that are of an update */
 } price;
 
 static double

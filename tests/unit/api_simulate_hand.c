@@ -14,7 +14,8 @@ enum {
     FORWARD = 2,
     BACKWARD = 4,
     FINISH = 8,
-    HANDOVER = 3, /* of a sample that goes to another replica, on both sides */
+    HANDOVER = 3, /* seconds in which both sides hand over a sample that goes to
+                     another replica */
 };
 
 static double

@@ -25,7 +25,7 @@ typedef struct rank_thread {
     member member;
     int index;
     kind transport;
-    pthread_barrier_t *attached; /* by all */
+    pthread_barrier_t *attached; /* the barrier at which all have attached */
     rank_fn *run;
     void *arg;
     pthread_t thread;

@@ -19,7 +19,7 @@ typedef struct rank_thread {
     rlf_queue *queue;
     rlf_group *all;
     int rank, size;
-    int what; /* of the case */
+    int what; /* the number of the case */
     mistakes mistakes;
     void (*run)(struct rank_thread *s);
     int device;

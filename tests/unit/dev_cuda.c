@@ -67,7 +67,7 @@ static struct {
     int count, major, minor;
     size_t left;
     int busy;         /* queries until the GPU is done */
-    cudaError_t last; /* of a query */
+    cudaError_t last; /* the last status of a query */
     /* Recordings: what the driver takes for one, and did so far; how many were
      * launched. */
     size_t each, taken;
@@ -75,8 +75,8 @@ static struct {
     /* Dynamic shared memory: what kernels were allowed, and how often. */
     int allowed, asked;
     int pins, unpins; /* calls for pinned memory */
-    int waits;        /* for a queue */
-    int event_waits;  /* for an event */
+    int waits;        /* waits for a queue */
+    int event_waits;  /* waits for an event */
     int copies;
     size_t copied; /* their bytes */
     void (*on_copy)(void *to, const void *from, size_t bytes);

@@ -21,7 +21,7 @@ typedef struct env {
     const rlf_device_ops *ops;
     const rlf_kernels *kernels;
     float *x, *y, *z;
-    int calls; /* of double_x() */
+    int calls; /* calls of double_x() */
     rlf_err err;
 } env;
 

@@ -20,7 +20,7 @@ typedef struct variant {
     rlf_model_config config;
     rlf_pass_options pass;
     int shards;
-    int ranks;  /* that have the model in parts; 0: one */
+    int ranks;  /* ranks that have the model in parts; 0: one */
     bool paged; /* new tokens over pages */
 } variant;
 

@@ -33,16 +33,16 @@ typedef struct calls {
     rlf_buf text; /* the list */
     rlf_buf line; /* the call at hand */
     int n;        /* calls so far */
-    int outputs;  /* of the call at hand */
+    int outputs;  /* outputs of the call at hand */
     int n_values, room_values;
-    char (*name)[16]; /* of each value */
+    char (*name)[16]; /* the name of each value */
     int *width;       /* its columns */
-    place *places;    /* by address, open addressing */
+    place *places;    /* places by address, open addressing */
     size_t n_places, room;
     packing *packings;
     size_t n_packings, room_packings;
     const rlf_model *model; /* NULL: nothing is written down yet */
-    int64_t tokens;         /* of the micro-batch at hand */
+    int64_t tokens;         /* tokens of the micro-batch at hand */
 } calls;
 
 /* Kernels have no context of their own: one recorder for each thread, which is

@@ -400,8 +400,8 @@ typedef struct first {
     rlf_model_head head;
     const rlf_family *family; /* NULL: as config.json says */
     int shards;               /* 0: one */
-    bool adapter; /* of tests/data/adapters, beside the model; on devices with
-                     the bits of the CPU */
+    bool adapter; /* an adapter of tests/data/adapters lies beside the model; on
+                     devices with the bits of the CPU */
     bool merged;  /* ... and then part of its weights: the same without
                      adapters, and so without their gradients */
     outputs out;

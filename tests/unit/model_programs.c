@@ -186,7 +186,7 @@ static const rlf_family family = {
 typedef struct trial {
     test_machine *t;
     rlf_model *model;
-    float weight[TOKENS]; /* of each row's log-probability */
+    float weight[TOKENS]; /* the weight of each row's log-probability */
 } trial;
 
 /* Forward, in a pass of its own; `train` as one of an update. */

@@ -61,7 +61,7 @@ typedef struct rank {
     rlf_comm *comm;
     cut cut;
     int ranks;      /* tp fastest, then stages */
-    const char *to; /* where the trained model is saved */
+    const char *to; /* the directory in which the trained model is saved */
     result result;
     rlf_arena *arena;
 } rank;

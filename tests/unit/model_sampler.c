@@ -33,7 +33,7 @@ typedef struct response {
 typedef struct setting {
     int threads, page_size;
     int spare_pages; /* beyond one sequence; < 0: no limit */
-    int tokens;      /* of a step */
+    int tokens;      /* tokens of a step */
     uint32_t most_active;
     bool fresh; /* every sample its own group: nothing is shared */
 } setting;

@@ -8,7 +8,7 @@ typedef struct made {
     int batch, roll, tokens; /* domains */
     int set, score;          /* values */
     rlf_rows *rows;
-    rlf_column column; /* of score: 10, 11, 12, ... */
+    rlf_column column; /* the column score: 10, 11, 12, ... */
 } made;
 
 static made

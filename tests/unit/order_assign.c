@@ -17,10 +17,10 @@ typedef struct trial {
     rlf_plan plan;
     const uint32_t *length;
     bool known;                   /* lengths are reported */
-    int made[SAMPLES];            /* by which rank */
-    int done[SAMPLES];            /* how often a logprob was taken */
-    uint64_t tokens[MOST_RANKS];  /* of logprobs */
-    uint64_t sampled[MOST_RANKS]; /* of samples */
+    int made[SAMPLES];            /* the rank that made each sample */
+    int done[SAMPLES];            /* times that a logprob of it was taken */
+    uint64_t tokens[MOST_RANKS];  /* tokens of logprobs, by rank */
+    uint64_t sampled[MOST_RANKS]; /* tokens of samples, by rank */
     uint64_t moved;               /* tokens of samples, before logprobs */
 } trial;
 
@@ -161,7 +161,7 @@ imbalance(const uint64_t *tokens, int ranks)
 /* Over all trials. */
 typedef struct seen {
     double worst, mean; /* imbalance of logprobs */
-    double sampled;     /* and of samples, its mean */
+    double sampled;     /* imbalance of samples, the mean */
     double moved;       /* part of the tokens that were more than a replica's
                            even part, and went: the most */
     bool once;          /* every row was computed once */

@@ -18,7 +18,8 @@ typedef struct world {
     int made[SAMPLES];        /* per row: by the rank that it is with */
     const rlf_rank_command
         *reads[4];            /* RUNs of the call, since the step began */
-    int n_reads, n_heard;     /* of them DONE was told */
+    int n_reads, n_heard; /* readings that were begun, and those of which DONE
+                             was told */
     uint32_t moved;           /* rows that went to another replica, and */
     int to;                   /* the last of these */
 } world;

@@ -98,7 +98,7 @@ typedef struct world {
     rlf_order *order;
     uint64_t seed, at;
     int leave_at; /* update after which the break is taken; -1 never */
-    int rounds;   /* of a collect */
+    int rounds;   /* rounds of a collect */
     int done[64];
     bool row[64][SAMPLES];
     int n_rows[64];

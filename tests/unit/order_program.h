@@ -15,7 +15,7 @@ enum {
     MOST_RANKS = 6,
     MOST_INSTANCES = 192,
     MOST_AHEAD = 3,
-    STEPS = 4, /* of a program that makes something ahead */
+    STEPS = 4, /* steps of a program that makes something ahead */
     MOST_PACE = 4,
     MODELS = 3,
     MOST_COPIES = 8,

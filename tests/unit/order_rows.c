@@ -26,7 +26,8 @@ typedef struct step {
     uint32_t *made; /* per replica: of its share reported */
     double seconds;
     size_t bytes;         /* held at the end */
-    int messages, rounds; /* of the edge to the node on every rank */
+    /* Messages and rounds of the edge to the node on every rank. */
+    int messages, rounds;
 } step;
 
 static step

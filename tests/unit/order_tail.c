@@ -31,7 +31,7 @@ typedef struct costs {
     double fixed, each, follows;
     int ranks;
     uint32_t piece;
-    double key; /* of a turn, for each key that it reads */
+    double key; /* seconds of a turn for each key that it reads */
 } costs;
 
 static int

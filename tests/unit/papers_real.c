@@ -37,7 +37,7 @@ test_options(void)
 {
     static const struct {
         int machines, meshes, reads, trains;
-        double plans; /* of six calls, as a power of ten */
+        double plans; /* plans of six calls, as a power of ten */
     } rows[] = {
         {1, 3, 22, 22, 8.1},         {2, 7, 57, 53, 10.5},
         {4, 18, 164, 136, 13.1},     {8, 52, 520, 356, 16.0},

@@ -132,9 +132,9 @@ typedef struct kind {
     const rlf_shapes *shapes;
     double link;
     bool by_layer;
-    int chunks; /* of stages that are trained; vee: those of a V */
+    int chunks; /* chunks of stages that are trained; vee: those of a V */
     bool vee;
-    int each; /* of so many pairs one is compared */
+    int each; /* pairs of which one is compared */
 } kind;
 
 /* The seconds asked for, and those planned, of the move from one layout to

@@ -838,7 +838,7 @@ enum { MOST_WAYS = 1 << 14 };
 /* A way to put calls on ranks: how many ranks any two have in common. */
 typedef struct way {
     int common[4][4];
-    double period; /* of its best cuts */
+    double period; /* the period of its best cuts */
 } way;
 
 static unsigned

@@ -12,7 +12,7 @@ typedef struct rank {
     bool past[MOST_POSTS];
     bool have[MOST_INSTANCES][SAMPLES];
     int began_with; /* version of the weights that its generation began with */
-    /* how many updates each copy of a model has seen */
+    /* Updates that each copy of a model has seen. */
     int version[MODELS][MOST_COPIES];
 } rank;
 
@@ -34,13 +34,13 @@ typedef struct world {
     int open;                /* steps that end while something is */
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     int idle_parts;          /* parts of ranks that are told and do nothing */
-    bool gone[MOST_POSTS][SAMPLES]; /* by a MOVE, on its way */
+    bool gone[MOST_POSTS][SAMPLES]; /* samples that a MOVE has under way */
     int n_went, n_stayed; /* rows of moves: that went, that were complete */
     const char *wrong;
     uint32_t owner[SAMPLES];
     uint32_t iota[SAMPLES];
     uint32_t length[SAMPLES];
-    uint32_t seats; /* of a replica; 0: all */
+    uint32_t seats; /* seats of a replica; 0: for all samples */
 } world;
 
 static const rlf_node *

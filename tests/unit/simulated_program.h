@@ -62,7 +62,7 @@ static const char table[] = "places 2\n"
 typedef struct plan_case {
     const char *name;
     int ranks, ahead;
-    const char *rows; /* of the place block; NULL: none */
+    const char *rows; /* rows of the place block; NULL: there are none */
 } plan_case;
 
 /* The files that the program reads. */

@@ -83,7 +83,8 @@ check_longest(void)
 typedef struct turns {
     double n;     /* until all replicas are done */
     double rows;  /* summed over turns, of a replica */
-    double made;  /* that each row has in each turn, summed likewise */
+    /* Tokens that each row has made in each turn, summed likewise. */
+    double made;
     double fresh; /* rows that begin later */
 } turns;
 

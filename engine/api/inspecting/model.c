@@ -375,7 +375,8 @@ look_at_template(rlf_inspected_model *c, uint32_t day, rlf_err *err)
         refuse(c, err);
 }
 
-/* Those that end what the model writes, and the file that says so. */
+/* Finds the tokens that end what the model writes, and the file that says so.
+ */
 static void
 look_at_ends(rlf_inspected_model *c)
 {

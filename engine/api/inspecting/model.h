@@ -29,9 +29,10 @@ enum {
     RLF_INSPECTED_TO_ADAPT,
     RLF_INSPECTED_PURPOSES
 };
-/* Of adapters, beside all products of a layer. */
+/* The rank of the adapters that memory is counted for, which stand beside all
+ * products of a layer. */
 enum { RLF_INSPECTED_RANK = 16 };
-/* On what: f32 on a CPU, bf16 on a GPU. */
+/* The devices that memory is counted for: f32 on a CPU, bf16 on a GPU. */
 enum { RLF_INSPECTED_ON_CPU, RLF_INSPECTED_ON_GPU, RLF_INSPECTED_DEVICES };
 
 enum { RLF_INSPECTED_LONGEST = 2048, RLF_INSPECTED_NAMES = 16 };
@@ -40,9 +41,10 @@ typedef struct rlf_inspected_model {
     rlf_arena *arena;
     const char *dir;
     const json_t *config, *generation, *texts; /* files; NULL: not there */
-    const json_t *adapter; /* likewise; an adapter has weights of its own, for a
-                              model that is elsewhere */
-    bool based;            /* that model is a directory here */
+    /* adapter_config.json, or NULL: an adapter has weights of its own, for a
+     * model that is elsewhere. */
+    const json_t *adapter;
+    bool based;            /* the model of the adapter is a directory here */
     bool score;            /* the adapter has a scalar head */
     rlf_model_config *model; /* NULL: it is refused */
     const rlf_table *table;
@@ -58,7 +60,7 @@ typedef struct rlf_inspected_model {
     rlf_tokenizer *tokenizer;
     const char *template; /* the file that has it, or NULL */
     const char *named[RLF_INSPECTED_NAMES];
-    size_t n_named; /* of several templates */
+    size_t n_named; /* the number of templates, where there are several */
     const char *ends_from;
     const uint32_t *ends;
     size_t n_ends;

@@ -69,9 +69,9 @@ static rlf_status
 open_tokenizer(rlf_session *s, const char *path, rlf_err *err,
                struct rlf_inspected_text **out)
 {
-    struct rlf_inspected_text *l = *out = s->inspected_text;
+    struct rlf_inspected_text *l = *out = s->calls.inspected_text;
     if (!l) {
-        l = *out = s->inspected_text = rlf_calloc(1, sizeof *l);
+        l = *out = s->calls.inspected_text = rlf_calloc(1, sizeof *l);
         l->pool = rlf_arena_new();
     }
     rlf_arena_reset(l->pool);
@@ -114,7 +114,7 @@ rlf_inspected_chat_open(rlf_session *s, const char *path, rlf_err *err)
 const rlf_tokenizer *
 rlf_inspected_tokenizer(const rlf_session *s)
 {
-    return s->inspected_text->tokenizer;
+    return s->calls.inspected_text->tokenizer;
 }
 
 static void
@@ -394,7 +394,7 @@ rlf_session_chat(rlf_session *s, const char *path, const char *messages,
     if (!s || s->err.status < 0 ||
         rlf_inspected_chat_open(s, path, &s->err) < 0)
         return NULL;
-    struct rlf_inspected_text *l = s->inspected_text;
+    struct rlf_inspected_text *l = s->calls.inspected_text;
     if (!messages)
         return answer(l, RLF_STR(""));
     if (read_messages(messages, n, l->pool, &s->err, &prompt) < 0 ||

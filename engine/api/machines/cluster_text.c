@@ -22,11 +22,11 @@ static rlf_status
 read_file(rlf_session *s, const rlf_ast_program *program, rlf_err *err)
 {
     rlf_clusters *all = RLF_NEW(s->arena, rlf_clusters);
-    RLF_TRY(
-        rlf_clusters_make(program, s->arena, &s->sources, &s->diags, err, all));
+    RLF_TRY(rlf_clusters_make(program, s->arena, &s->program.sources,
+                              &s->program.diags, err, all));
     for (int i = 0; i < all->n; i++)
         RLF_TRY(check_profiles(all->list[i], s->arena, err));
-    s->clusters = all;
+    s->program.clusters = all;
     return RLF_OK;
 }
 
@@ -37,7 +37,7 @@ parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags)
 {
     rlf_err ignored = RLF_ERR_NONE;
     uint32_t source;
-    return rlf_sources_read(sources, s->path, &ignored, &source) < 0
+    return rlf_sources_read(sources, s->program.path, &ignored, &source) < 0
                ? NULL
                : rlf_parse(sources, source, s->arena, diags);
 }
@@ -45,19 +45,19 @@ parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags)
 int
 rlf_session_is_cluster(rlf_session *s)
 {
-    if (!s || s->graph || s->text || s->err.status < 0)
+    if (!s || s->graph || s->program.text || s->err.status < 0)
         return 0;
-    if (s->clusters)
+    if (s->program.clusters)
         return 1;
     rlf_sources sources = {.arena = s->arena,
-                           .columns = s->sources.columns,
-                           .width = s->sources.width};
+                           .columns = s->program.sources.columns,
+                           .width = s->program.sources.width};
     rlf_diags diags = {.arena = s->arena, .sources = &sources};
     const rlf_ast_program *program = parse(s, &sources, &diags);
     if (program && !program->decls.count && !diags.errors) {
         rlf_fail(&s->err, RLF_USER,
                  "%s is empty: it declares neither a flow nor a cluster",
-                 s->path);
+                 s->program.path);
         return 1;
     }
     return program && rlf_cluster_is_file(program);
@@ -76,15 +76,16 @@ as_text(rlf_session *s, const rlf_cluster *cluster)
 const rlf_cluster_text *
 rlf_session_cluster(rlf_session *s, size_t i)
 {
-    if (!s || s->err.status < 0 || s->diags.errors)
+    if (!s || s->err.status < 0 || s->program.diags.errors)
         return NULL;
     const rlf_ast_program *program =
-        s->clusters ? NULL : parse(s, &s->sources, &s->diags);
+        s->program.clusters ? NULL
+                            : parse(s, &s->program.sources, &s->program.diags);
     if (program)
         read_file(s, program, &s->err);
-    bool there = s->clusters && s->err.status >= 0 && !s->diags.errors &&
-                 i < (size_t)s->clusters->n;
-    return there ? as_text(s, s->clusters->list[i]) : NULL;
+    bool there = s->program.clusters && s->err.status >= 0 &&
+                 !s->program.diags.errors && i < (size_t)s->program.clusters->n;
+    return there ? as_text(s, s->program.clusters->list[i]) : NULL;
 }
 
 const rlf_cluster_text *
@@ -93,8 +94,8 @@ rlf_session_cluster_called(rlf_session *s, const char *name)
     rlf_cluster *cluster;
     if (!s || s->err.status < 0)
         return NULL;
-    rlf_status status = rlf_cluster_open(name, s->arena, &s->sources, &s->diags,
-                                         &s->err, &cluster);
+    rlf_status status = rlf_cluster_open(name, s->arena, &s->program.sources,
+                                         &s->program.diags, &s->err, &cluster);
     if (status >= 0)
         status = check_profiles(cluster, s->arena, &s->err);
     return status < 0 ? NULL : as_text(s, cluster);

@@ -42,8 +42,8 @@ rlf_speeds
 rlf_planned_speeds(const rlf_session *s)
 {
     rlf_speeds speeds =
-        rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
-    speeds.profiles = s->profiles;
+        rlf_speeds_of(s->planning.cluster, s->options.real != RLF_CAST_F32);
+    speeds.profiles = s->planning.profiles;
     return speeds;
 }
 

@@ -265,7 +265,7 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
         (rlf_profile){.machine = profile_machine(arena),
                       .cores = rlf_cores_count(),
                       .gpu = strcmp(rlf_session_backend(s)->name, "cpu") != 0,
-                      .program = s->path,
+                      .program = s->program.path,
                       .lines = RLF_NEW_ARRAY(arena, rlf_profile_line, n + 1),
                       .models = RLF_NEW_ARRAY(arena, rlf_profile_model, models),
                       .lengths = c->lengths.data,
@@ -377,7 +377,7 @@ rlf_profile_suits(const rlf_profile *p, const rlf_session *s, bool here,
                      "%s was measured with %s, which has no model '%s'",
                      p->path, p->program, r->name);
         rlf_err_hint(err, "measure this program: rlflow profile %s -o FILE",
-                     s->path);
+                     s->program.path);
         return RLF_USER;
     }
     return RLF_OK;
@@ -419,19 +419,22 @@ warn_of_links(const rlf_profile *p, rlf_buf *out)
 void
 rlf_profile_warn(const rlf_session *s, rlf_buf *out)
 {
-    const rlf_speeds speeds = {.cluster = s->cluster};
+    const rlf_speeds speeds = {.cluster = s->planning.cluster};
     const rlf_profile *before = NULL;
-    for (int i = 0; s->like && i < s->cluster->n_parts; i++) {
-        const rlf_device_kind *device = s->cluster->parts[i].machine->device;
-        if (device->gpu != s->like->gpu && !s->options.profile)
+    for (int i = 0; s->planning.like && i < s->planning.cluster->n_parts; i++) {
+        const rlf_device_kind *device =
+            s->planning.cluster->parts[i].machine->device;
+        if (device->gpu != s->planning.like->gpu && !s->options.profile)
             rlf_buf_printf(out,
                            "warning: %s was measured on %s: '%s' takes lengths "
                            "of it, and the rates that are declared\n",
-                           s->like->path, s->like->gpu ? "GPUs" : "CPUs",
+                           s->planning.like->path,
+                           s->planning.like->gpu ? "GPUs" : "CPUs",
                            device->name);
     }
-    for (int r = 0; s->profiles && r < s->cluster->ranks; r++) {
-        const rlf_profile *p = s->profiles[r];
+    for (int r = 0; s->planning.profiles && r < s->planning.cluster->ranks;
+         r++) {
+        const rlf_profile *p = s->planning.profiles[r];
         if (!p || p == before)
             continue;
         before = p;

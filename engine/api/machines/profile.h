@@ -12,7 +12,7 @@ typedef struct rlf_collector rlf_collector;
 
 rlf_collector *rlf_collector_new(void);
 void rlf_collector_free(rlf_collector *collector); /* NULL is fine */
-/* For the run of a session that is planned: room for so many ranks. */
+/* Makes room for the ranks of the run of a session that is planned. */
 rlf_status rlf_collector_begin(rlf_collector *collector, const rlf_plan *plan,
                                rlf_err *err, const rlf_measure **out);
 /* The collector makes measurements of the plan's layouts, on ranks of so many

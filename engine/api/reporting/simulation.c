@@ -189,7 +189,7 @@ put_steps(const simulation *m, rlf_buf *out)
             each.trained / step, each.trained);
     const rlf_costs_asked *asked = &m->trial.asked;
     double pieces = (double)(asked->measured + asked->alike + asked->counted);
-    if (m->s->profiles && pieces > 0)
+    if (m->s->planning.profiles && pieces > 0)
         rlf_buf_printf(
             out,
             "by profile    %9.1f %% of pieces; %.1f %% as measured of "
@@ -197,7 +197,7 @@ put_steps(const simulation *m, rlf_buf *out)
             100 * (double)asked->measured / pieces,
             100 * (double)asked->alike / pieces,
             100 * (double)asked->counted / pieces);
-    if (m->s->profiles && asked->beyond > 0)
+    if (m->s->planning.profiles && asked->beyond > 0)
         rlf_buf_printf(
             out,
             "beyond it     %9.1f %% of its seconds, for more or fewer "
@@ -335,12 +335,12 @@ tell_timeline(simulation *m)
     t->names = names;
     t->ends = m->trial.out.ends;
     t->steps = m->trial.out.steps;
-    t->title =
-        rlf_arena_printf(m->arena,
-                         "%s on %d ranks of %s: a step takes %.4g s, "
-                         "%.1f %% of all ranks' time is idle or waiting",
-                         s->path, s->plan->ranks, s->cluster->name,
-                         m->trial.account.step, 100 * m->trial.account.idle);
+    t->title = rlf_arena_printf(
+        m->arena,
+        "%s on %d ranks of %s: a step takes %.4g s, "
+        "%.1f %% of all ranks' time is idle or waiting",
+        s->program.path, s->plan->ranks, s->planning.cluster->name,
+        m->trial.account.step, 100 * m->trial.account.idle);
 }
 
 static rlf_status
@@ -373,7 +373,7 @@ write_trace(const simulation *m, const char *path, rlf_err *err)
 static rlf_status
 make(rlf_session *s, rlf_err *err)
 {
-    if (!s->cluster) {
+    if (!s->planning.cluster) {
         rlf_fail(err, RLF_USAGE, "simulate takes a cluster");
         rlf_err_hint(err, "--cluster a100x8:2 has two machines of eight A100; "
                           "rlflow cluster prints what there is");
@@ -385,7 +385,7 @@ make(rlf_session *s, rlf_err *err)
     RLF_TRY(choose_steps(m, s->options.steps, err));
     m->s = s;
     m->arena = rlf_arena_new();
-    s->simulating = m;
+    s->calls.simulating = m;
     return simulate(m, err);
 }
 
@@ -394,13 +394,13 @@ rlf_session_simulate(rlf_session *s)
 {
     if (rlf_session_failed(s) || rlf_session_plan(s) < 0)
         return NULL;
-    if (!s->simulating) {
+    if (!s->calls.simulating) {
         locale_t before = rlf_locale_enter(s->locale);
         rlf_status status = make(s, &s->err);
         rlf_locale_leave(before);
         if (status < 0)
             return NULL;
-        simulation *m = s->simulating;
+        simulation *m = s->calls.simulating;
         const rlf_trial *t = &m->trial;
         const rlf_step_counts each = rlf_simulated_counts(&t->out, WARM);
         m->done = true;
@@ -413,13 +413,13 @@ rlf_session_simulate(rlf_session *s)
             .idle = t->account.idle};
         tell_timeline(m);
     }
-    return &s->simulating->answer;
+    return &s->calls.simulating->answer;
 }
 
 bool
 rlf_text_simulation(rlf_session *s, rlf_buf *out)
 {
-    const simulation *m = s->simulating;
+    const simulation *m = s->calls.simulating;
     if (!m || !m->done)
         return false;
     put_steps(m, out);
@@ -438,7 +438,7 @@ rlf_simulating_lengths(const struct rlf_simulating *m)
 rlf_status
 rlf_simulating_write(const rlf_session *s, rlf_err *err)
 {
-    const simulation *m = s->simulating;
+    const simulation *m = s->calls.simulating;
     if (!m || !m->done)
         return RLF_OK;
     RLF_TRY(write_svg(m, s->options.svg, err));

@@ -264,7 +264,7 @@ rlf_text_edges(rlf_session *s, rlf_buf *out)
         return false;
     put_edges(s, out);
     put_pipelines(s, out);
-    if (s->cluster)
+    if (s->planning.cluster)
         put_pages(s, out);
     return true;
 }

@@ -293,7 +293,7 @@ rlf_text_updates(rlf_session *s, rlf_buf *out)
         const rlf_node *node = &s->graph->nodes.data[i];
         if (!node->loss)
             continue;
-        rlf_place at = rlf_sources_place(&s->sources, node->span);
+        rlf_place at = rlf_sources_place(&s->program.sources, node->span);
         const rlf_resource *model = &s->graph->resources.data[node->receiver];
         double dropout = rlf_declared_dropout(s->graph, model);
         if (dropout > 0)
@@ -345,7 +345,7 @@ rlf_session_need(rlf_session *s, int rank, size_t i)
     return &s->answer.need;
 }
 
-/* Of ranks of this machine. */
+/* Checks the needs of ranks on this machine. */
 static rlf_status
 check_here(rlf_session *s, rlf_err *err)
 {
@@ -370,10 +370,10 @@ rlf_session_fit(rlf_session *s)
     locale_t before = rlf_locale_enter(s->locale);
     if (rlf_text_is_dry(s))
         status = check_here(s, &s->err);
-    else if (s->plan && s->cluster)
+    else if (s->plan && s->planning.cluster)
         status = rlf_memory_plan_fits(s, &why, &s->err);
     rlf_locale_leave(before);
-    s->unsure =
+    s->planning.unsure =
         status == RLF_AGAIN ? rlf_arena_strdup(s->arena, why.sentence) : NULL;
     return rlf_session_result(status);
 }

@@ -225,7 +225,7 @@ put_tried(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
     }
 }
 
-/* Those whose simulation was not made to the end. */
+/* Writes the candidates whose simulation was not made to the end. */
 static void
 put_given_up(const rlf_session_found *f, rlf_buf *out)
 {
@@ -239,7 +239,7 @@ put_given_up(const rlf_session_found *f, rlf_buf *out)
             "them were simulated\n");
 }
 
-/* The rows of the program: that they are kept, or that they are not. */
+/* The place rows of the program: that they are kept, or that they are not. */
 static void
 put_kept(const rlf_session *s, const rlf_session_found *f, rlf_buf *out)
 {
@@ -396,8 +396,8 @@ ranks_of(const rlf_choice *c, rlf_arena *arena)
                                             c->first + c->count - 1);
 }
 
-/* The row of a call as it would be with that choice: "actor.update on 0..3
- * (tp: 2, ...)". */
+/* The place row of a call as it would be with that choice: "actor.update on
+ * 0..3 (tp: 2, ...)". */
 static const char *
 row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
 {
@@ -590,7 +590,7 @@ static rlf_status
 search(rlf_session *s, watcher *w, rlf_err *err)
 {
     const rlf_session_options *o = &s->options;
-    if (!s->cluster) {
+    if (!s->planning.cluster) {
         rlf_fail(err, RLF_USAGE, "--search needs --cluster");
         rlf_err_hint(err, "--cluster a100x8:2, or this:4");
         return RLF_USAGE;
@@ -600,7 +600,7 @@ search(rlf_session *s, watcher *w, rlf_err *err)
             err, RLF_USAGE,
             "the program has no place rows that --keep-rows could keep");
     int64_t moves = (int64_t)o->moves;
-    bool gpu = s->cluster->parts[0].machine->device->gpu;
+    bool gpu = s->planning.cluster->parts[0].machine->device->gpu;
     const rlf_session_search_options options = {
         .sums = rlf_auto_asked(s) ? rlf_auto_sums(s, gpu) : NULL,
         .keeps = o->keep_rows,
@@ -613,7 +613,7 @@ search(rlf_session *s, watcher *w, rlf_err *err)
         .simulating = tell_simulating};
     rlf_session_found *found = RLF_NEW(s->arena, rlf_session_found);
     RLF_TRY(rlf_session_find(s, &options, err, found));
-    s->found = found;
+    s->calls.found = found;
     s->plan = found->best->plan;
     return RLF_OK;
 }
@@ -621,7 +621,7 @@ search(rlf_session *s, watcher *w, rlf_err *err)
 static const rlf_candidate *
 candidate(rlf_session *s, const rlf_search_candidate *j)
 {
-    const rlf_session_found *f = s->found;
+    const rlf_session_found *f = s->calls.found;
     const rlf_mean_step *m = j->mean;
     bool known = j->is_known && isfinite(j->placing.period);
     s->answer.candidate = (rlf_candidate){
@@ -642,7 +642,7 @@ rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
     if (rlf_session_failed(s))
         return NULL;
     s->options.search = true;
-    if (!s->found && rlf_session_plan(s) >= 0) {
+    if (!s->calls.found && rlf_session_plan(s) >= 0) {
         watcher w = {.watch = watch,
                      .arg = arg,
                      .begun = rlf_clock_now(),
@@ -651,30 +651,30 @@ rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
         search(s, &w, &s->err);
         rlf_locale_leave(before);
     }
-    return s->found ? candidate(s, s->found->best) : NULL;
+    return s->calls.found ? candidate(s, s->calls.found->best) : NULL;
 }
 
 const rlf_candidate *
 rlf_session_candidate(rlf_session *s, size_t i)
 {
-    return s && s->found && i < (size_t)s->found->n_candidates
-               ? candidate(s, &s->found->candidates[i])
+    return s && s->calls.found && i < (size_t)s->calls.found->n_candidates
+               ? candidate(s, &s->calls.found->candidates[i])
                : NULL;
 }
 
 bool
 rlf_text_search(rlf_session *s, rlf_buf *out)
 {
-    if (!s->found)
+    if (!s->calls.found)
         return false;
-    put_table(s, s->found, false, out);
+    put_table(s, s->calls.found, false, out);
     return true;
 }
 
 bool
 rlf_text_searched(rlf_session *s, rlf_buf *out)
 {
-    const rlf_session_found *f = s->found;
+    const rlf_session_found *f = s->calls.found;
     if (!f)
         return false;
     put_table(s, f, true, out);

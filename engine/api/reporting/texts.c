@@ -64,13 +64,14 @@ rlf_text_weights(rlf_session *s, const rlf_weight_flow *flow,
 static bool
 put_promise(rlf_session *s, rlf_buf *out)
 {
-    const rlf_prediction *p = s->prediction;
+    const rlf_prediction *p = s->planning.prediction;
     if (!p)
         return true;
     const char *lengths = s->options.prompts || s->options.responses
                               ? "with the lengths that are said"
-                          : s->like ? "with lengths like those of --like"
-                                    : "at the caps";
+                          : s->planning.like
+                              ? "with lengths like those of --like"
+                              : "at the caps";
     rlf_buf_printf(
         out, "place auto: a step of %.3g s by %s, %s, on the cluster %s%s\n",
         p->step, p->simulated ? "simulation" : "the estimate", lengths,
@@ -84,7 +85,7 @@ put_plan(rlf_session *s, rlf_buf *out)
 {
     if (!s->plan)
         return false;
-    rlf_buf_puts(out, s->prediction ? "# " : "");
+    rlf_buf_puts(out, s->planning.prediction ? "# " : "");
     put_promise(s, out);
     rlf_plan_print(s->plan, out);
     return true;
@@ -93,11 +94,11 @@ put_plan(rlf_session *s, rlf_buf *out)
 static bool
 put_cluster(rlf_session *s, rlf_buf *out)
 {
-    if (!s->cluster)
+    if (!s->planning.cluster)
         return false;
-    rlf_buf_printf(out, "# cluster %s\n", s->cluster->name);
+    rlf_buf_printf(out, "# cluster %s\n", s->planning.cluster->name);
     rlf_buf text = {0};
-    rlf_cluster_describe(s->cluster, &text);
+    rlf_cluster_describe(s->planning.cluster, &text);
     rlf_buf_shown(out, text.p, text.n); /* it has names of the user's */
     rlf_buf_free(&text);
     return true;
@@ -106,8 +107,9 @@ put_cluster(rlf_session *s, rlf_buf *out)
 static bool
 put_fit(rlf_session *s, rlf_buf *out)
 {
-    if (s->unsure)
-        rlf_buf_printf(out, "# whether it fits is not known: %s\n", s->unsure);
+    if (s->planning.unsure)
+        rlf_buf_printf(out, "# whether it fits is not known: %s\n",
+                       s->planning.unsure);
     return true;
 }
 
@@ -117,7 +119,8 @@ static bool
 put_notes(rlf_session *s, rlf_buf *out)
 {
     const rlf_session_workload *w =
-        s->found ? &s->found->workload : rlf_simulating_lengths(s->simulating);
+        s->calls.found ? &s->calls.found->workload
+                       : rlf_simulating_lengths(s->calls.simulating);
     if (s->run) {
         rlf_plan_notes(s->plan, out);
         rlf_run_notes(s->run, out);
@@ -126,15 +129,15 @@ put_notes(rlf_session *s, rlf_buf *out)
         rlf_session_workload_warn(s, w, out);
         rlf_profile_warn(s, out);
     }
-    rlf_buf_puts(out, s->profiled ? s->profiled : "");
+    rlf_buf_puts(out, s->calls.profiled ? s->calls.profiled : "");
     return true;
 }
 
 static bool
 put_profile(rlf_session *s, rlf_buf *out)
 {
-    rlf_buf_puts(out, s->profile ? s->profile : "");
-    return s->profile != NULL;
+    rlf_buf_puts(out, s->calls.profile ? s->calls.profile : "");
+    return s->calls.profile != NULL;
 }
 
 static bool
@@ -144,17 +147,17 @@ put_outcome(rlf_session *s, rlf_buf *out)
     return true;
 }
 
-/* After an error in a step. */
+/* Writes what is saved, after an error in a step. */
 static bool
 put_saved(rlf_session *s, rlf_buf *out)
 {
     rlf_err ignored = RLF_ERR_NONE;
     uint32_t step = rlf_saving_last(s);
-    if (s->saved.why_not)
+    if (s->directory.saved.why_not)
         rlf_buf_printf(out, "step %" PRIu64 " could not be saved: %s\n",
-                       rlf_session_steps(s), s->saved.why_not);
-    if (rlf_directory_check(s, &ignored) >= 0 && !s->saved.step)
-        rlf_buf_puts(out, s->saved.failed
+                       rlf_session_steps(s), s->directory.saved.why_not);
+    if (rlf_directory_check(s, &ignored) >= 0 && !s->directory.saved.step)
+        rlf_buf_puts(out, s->directory.saved.failed
                               ? "no step is saved: the first checkpoint could "
                                 "not be written\n"
                               : "no step is saved yet: the first checkpoint is "
@@ -202,9 +205,9 @@ rlf_session_write(rlf_session *s)
         return rlf_session_status(s);
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = rlf_simulating_write(s, &s->err);
-    if (status >= 0 && s->profile && s->options.table)
-        status = rlf_output_write(s->options.table, s->profile,
-                                  strlen(s->profile), &s->err);
+    if (status >= 0 && s->calls.profile && s->options.table)
+        status = rlf_output_write(s->options.table, s->calls.profile,
+                                  strlen(s->calls.profile), &s->err);
     rlf_locale_leave(before);
     return rlf_session_result(status);
 }

@@ -17,7 +17,8 @@ bool rlf_text_searched(rlf_session *session, rlf_buf *out);
 
 /* ---- parts of them ---- */
 
-/* Its run was opened to be looked at, in the process that leads. */
+/* Says whether its run was opened to be looked at, in the process that leads.
+ */
 bool rlf_text_is_dry(const rlf_session *session);
 /* The name of a node in messages: actor.update, or its class. */
 const char *rlf_text_node(rlf_session *session, const rlf_node *node);

@@ -206,7 +206,7 @@ rlf_directory_look(const rlf_session *s, rlf_err *err)
 rlf_status
 rlf_directory_check(const rlf_session *s, rlf_err *err)
 {
-    return s->lock ? rlf_lock_check(s->lock, err) : RLF_OK;
+    return s->directory.lock ? rlf_lock_check(s->directory.lock, err) : RLF_OK;
 }
 
 rlf_status

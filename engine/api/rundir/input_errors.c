@@ -44,6 +44,6 @@ rlf_input_errors_print(rlf_session *s, const rlf_err *first, rlf_buf *out)
     }
     for (k = 0; k < n; k++)
         (s->options.json ? rlf_err_print_json
-                         : rlf_err_print)(said[k], &s->sources, out);
+                         : rlf_err_print)(said[k], &s->program.sources, out);
     rlf_mutex_unlock(&s->input_errors.mutex);
 }

@@ -370,7 +370,7 @@ add_day(collector *c, const rlf_resource *r, const char *path)
     rlf_arena *arena = c->session->arena;
     rlf_err why = RLF_ERR_NONE;
     rlf_named_templates all;
-    unsigned day = c->session->day;
+    unsigned day = c->session->steps.day;
     rlf_status status = rlf_tokenizer_templates(path, arena, &why, &all);
     bool asks = false;
     if (status < 0 && fails(c, status, &why))
@@ -500,7 +500,7 @@ add_resource(collector *c, const rlf_resource *r)
 static const char *
 short_path(const rlf_session *s, const char *path)
 {
-    const char *dir = rlf_path_parent(s->arena, s->path);
+    const char *dir = rlf_path_parent(s->arena, s->program.path);
     const char *library = s->graph->stdlib;
     size_t n = strlen(dir), m = library ? strlen(library) : 0;
     if (m && strncmp(path, library, m) == 0 && path[m] == '/')
@@ -518,8 +518,8 @@ add_program(collector *c)
     const rlf_session *s = c->session;
     char digest[RLF_DIGEST_TEXT];
     add(c, "program", "", rlf_digest_print(s->plan->program, digest));
-    for (size_t i = 0; i < s->sources.list.count; i++) {
-        const rlf_source *source = &s->sources.list.data[i];
+    for (size_t i = 0; i < s->program.sources.list.count; i++) {
+        const rlf_source *source = &s->program.sources.list.data[i];
         if (source->beside)
             continue;
         const char *name = short_path(s, source->path);
@@ -528,7 +528,7 @@ add_program(collector *c)
                    name);
         rlf_input *input = &c->out->list.data[c->out->list.count - 1];
         input->noted = true;
-        if (i == 0 && s->text)
+        if (i == 0 && s->program.text)
             input->text = source->text;
     }
 }
@@ -601,8 +601,10 @@ void
 rlf_inputs_note(rlf_session *s)
 {
     rlf_err ignored = RLF_ERR_NONE;
-    collector c = {
-        .session = s, .notes = true, .out = &s->noted, .err = &ignored};
+    collector c = {.session = s,
+                   .notes = true,
+                   .out = &s->directory.noted,
+                   .err = &ignored};
     collect(&c);
 }
 
@@ -625,13 +627,13 @@ fail_changed(const rlf_input *input, rlf_err *err)
 rlf_status
 rlf_inputs_same(const rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
 {
-    size_t at = 0, n = s->noted.list.count;
+    size_t at = 0, n = s->directory.noted.list.count;
     for (size_t i = 0; i < inputs->list.count; i++) {
         const rlf_input *input = &inputs->list.data[i];
         if (!input->state.inode)
             continue;
         for (size_t k = 0; k < n; k++, at = (at + 1) % n) {
-            const rlf_input *was = &s->noted.list.data[at];
+            const rlf_input *was = &s->directory.noted.list.data[at];
             if (!was->state.inode || strcmp(was->name, input->name) != 0 ||
                 strcmp(was->path, input->path) != 0)
                 continue;
@@ -655,7 +657,7 @@ put_aside(rlf_session *s, const rlf_input *input, const char *path,
     RLF_TRY(rlf_path_rename(path, aside, err));
     /* a start that was killed before it had a run.json may have left half */
     if (rlf_record_is_there(s) && !rlf_record_has_copy(s, input->copy, is))
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "%s is not the copy that run.json tells of: it is "
                        "damaged, or of a start that was killed; it is now %s, "
                        "and %s is copied again\n",
@@ -688,7 +690,7 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     if (has && !same)
         status = put_aside(s, input, to, is, err);
     else if (!has && status >= 0 && rlf_record_has_copy(s, input->copy, NULL))
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "%s, of which run.json tells, is missing; %s is copied "
                        "again\n",
                        to, input->path);

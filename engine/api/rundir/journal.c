@@ -163,11 +163,11 @@ copy_own(const rlf_session *session, int which, const rlf_infile *file,
          uint64_t size, copied *c, rlf_err *err)
 {
     uint64_t from = 0;
-    for (size_t i = 0; i <= session->metadata.journals[which].foreign.count;
-         i++) {
+    for (size_t i = 0;
+         i <= session->directory.metadata.journals[which].foreign.count; i++) {
         const struct rlf_foreign *f =
-            i < session->metadata.journals[which].foreign.count
-                ? &session->metadata.journals[which].foreign.data[i]
+            i < session->directory.metadata.journals[which].foreign.count
+                ? &session->directory.metadata.journals[which].foreign.data[i]
                 : &(struct rlf_foreign){size, size};
         if (f->from > from && f->from <= rlf_infile_size(file))
             RLF_TRY(copy_range(file, from, f->from, c, err));
@@ -183,12 +183,13 @@ is_whole(const rlf_session *session, int which, const rlf_infile *file,
          uint64_t length, rlf_err *err, bool *whole)
 {
     copied own = {0};
-    uint64_t n = session->metadata.journals[which].size;
+    uint64_t n = session->directory.metadata.journals[which].size;
     *whole = false;
     if (length < n)
         return RLF_OK;
     RLF_TRY(copy_own(session, which, file, n, &own, err));
-    *whole = own.checksum == session->metadata.journals[which].checksum;
+    *whole =
+        own.checksum == session->directory.metadata.journals[which].checksum;
     return RLF_OK;
 }
 
@@ -202,8 +203,9 @@ static rlf_status
 compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
 {
     const char *path = path_of(session, which);
-    rlf_appended *now = &session->appended[which];
-    uint64_t had = now->length, *size = &session->metadata.journals[which].size;
+    rlf_appended *now = &session->directory.appended[which];
+    uint64_t had = now->length,
+             *size = &session->directory.metadata.journals[which].size;
     bool whole = false;
     if (is == had)
         return RLF_OK;
@@ -215,7 +217,8 @@ compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
         RLF_TRY(status);
     }
     if (whole) {
-        RLF_PUSH_IN(session->arena, &session->metadata.journals[which].foreign,
+        RLF_PUSH_IN(session->arena,
+                    &session->directory.metadata.journals[which].foreign,
                     ((struct rlf_foreign){*size, is}));
         *size = is;
     } else {
@@ -223,13 +226,13 @@ compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
     }
     now->length = is;
     if (is)
-        rlf_buf_printf(&session->warnings,
+        rlf_buf_printf(&session->warned.lines,
                        "%s was changed while the run writes to it: it had "
                        "%" PRIu64 " bytes and has %" PRIu64
                        "; the run goes on behind them\n",
                        path, had, is);
     else
-        rlf_buf_printf(&session->warnings,
+        rlf_buf_printf(&session->warned.lines,
                        "%s was removed or emptied while the run writes to it: "
                        "it had %" PRIu64 " bytes; the run begins it again\n",
                        path, had);
@@ -247,10 +250,10 @@ rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
     RLF_TRY(rlf_path_own(path, err));
     RLF_TRY(rlf_file_append(path, p, n, false, &at, err));
     RLF_TRY(compare(session, which, at, err));
-    session->appended[which].length += n;
-    session->metadata.journals[which].size += n;
-    session->metadata.journals[which].checksum =
-        rlf_checksum(session->metadata.journals[which].checksum, p, n);
+    session->directory.appended[which].length += n;
+    session->directory.metadata.journals[which].size += n;
+    session->directory.metadata.journals[which].checksum = rlf_checksum(
+        session->directory.metadata.journals[which].checksum, p, n);
     return RLF_OK;
 }
 
@@ -264,7 +267,7 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
         bool there = lstat(path, &found) == 0;
         uint64_t is = there ? (uint64_t)found.st_size : 0;
         RLF_TRY(compare(session, i, is, err));
-        if (session->appended[i].length)
+        if (session->directory.appended[i].length)
             RLF_TRY(rlf_file_sync(path, err));
     }
     return RLF_OK;
@@ -280,7 +283,7 @@ begin_anew(rlf_session *session, const char *path, rlf_err *err)
     const char *to;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
-    rlf_buf_printf(&session->warnings,
+    rlf_buf_printf(&session->warned.lines,
                    "%s is of steps that no checkpoint has: it is now %s\n",
                    path, to);
     return RLF_OK;
@@ -402,7 +405,7 @@ put_missing(const bool *of, uint32_t step, rlf_buf *out)
 static void
 tell_damage(rlf_session *session, const char *path, size_t bad, uint32_t step)
 {
-    rlf_buf *said = &session->warnings;
+    rlf_buf *said = &session->warned.lines;
     rlf_buf_printf(said, "%s is damaged: ", path);
     if (bad)
         rlf_buf_printf(said,
@@ -424,9 +427,9 @@ replace(rlf_session *session, int which, rlf_status status, const copied *c,
         return status;
     }
     RLF_TRY(rlf_writer_commit(c->to, err));
-    session->metadata.journals[which].size = c->bytes;
-    session->metadata.journals[which].checksum = c->checksum;
-    session->metadata.journals[which].foreign.count = 0;
+    session->directory.metadata.journals[which].size = c->bytes;
+    session->directory.metadata.journals[which].checksum = c->checksum;
+    session->directory.metadata.journals[which].foreign.count = 0;
     return RLF_OK;
 }
 
@@ -437,7 +440,7 @@ mend(rlf_session *session, int which, const rlf_infile *file, steps known,
     const char *path = path_of(session, which);
     const char *to;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
-    rlf_buf *said = &session->warnings;
+    rlf_buf *said = &session->warned.lines;
     copied good = {0};
     reader r = {.file = file};
     size_t bad;
@@ -466,18 +469,19 @@ static rlf_status
 put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
 {
     const char *path = path_of(session, which), *to;
-    uint64_t n = session->metadata.journals[which].size, first = n;
+    uint64_t n = session->directory.metadata.journals[which].size, first = n;
     size_t lines;
     copied own = {0};
-    if (session->metadata.journals[which].foreign.count)
-        first = session->metadata.journals[which].foreign.data[0].from;
+    if (session->directory.metadata.journals[which].foreign.count)
+        first =
+            session->directory.metadata.journals[which].foreign.data[0].from;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(count_lines(file, first, err, &lines));
     RLF_TRY(rlf_file_copy(path, to, err));
     RLF_TRY(rlf_writer_open(path, err, &own.to));
     rlf_status status = copy_own(session, which, file, n, &own, err);
     RLF_TRY(replace(session, which, status, &own, err));
-    rlf_buf_printf(&session->warnings,
+    rlf_buf_printf(&session->warned.lines,
                    "%s has lines that the run did not write, from line %zu "
                    "on: %s is as it was found, %s has the run's own\n",
                    path, lines + 1, to, path);
@@ -488,13 +492,13 @@ static rlf_status
 hold_against(rlf_session *session, int which, const rlf_infile *file,
              steps known, rlf_err *err)
 {
-    uint64_t n = session->metadata.journals[which].size;
+    uint64_t n = session->directory.metadata.journals[which].size;
     bool whole, of_steps;
     RLF_TRY(is_whole(session, which, file, rlf_infile_size(file), err, &whole));
     if (!whole)
         return mend(session, which, file, known, err);
     RLF_TRY(is_of_steps(file, n, which, known, err, &of_steps));
-    if (session->metadata.journals[which].foreign.count || !of_steps)
+    if (session->directory.metadata.journals[which].foreign.count || !of_steps)
         return put_aside(session, which, file, err);
     return rlf_infile_size(file) > n
                ? rlf_file_truncate(path_of(session, which), (size_t)n, err)
@@ -527,15 +531,16 @@ go_on(rlf_session *session, int which, steps known, rlf_err *err)
 static void
 begin_empty(rlf_session *session, int which, bool there, uint32_t step)
 {
-    if (session->metadata.journals[which].size)
-        rlf_buf_printf(&session->warnings,
+    if (session->directory.metadata.journals[which].size)
+        rlf_buf_printf(&session->warned.lines,
                        "%s is %s: it had %" PRIu64 " bytes when step %" PRIu32
                        " was saved; it begins anew with step %" PRIu32 "\n",
                        path_of(session, which), there ? "empty" : "gone",
-                       session->metadata.journals[which].size, step, step + 1);
-    session->metadata.journals[which].size = 0;
-    session->metadata.journals[which].checksum = 0;
-    session->metadata.journals[which].foreign.count = 0;
+                       session->directory.metadata.journals[which].size, step,
+                       step + 1);
+    session->directory.metadata.journals[which].size = 0;
+    session->directory.metadata.journals[which].checksum = 0;
+    session->directory.metadata.journals[which].foreign.count = 0;
 }
 
 rlf_status
@@ -553,8 +558,8 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
             RLF_TRY(go_on(session, i, known, err));
         else
             RLF_TRY(begin_anew(session, path, err));
-        session->appended[i] =
-            (rlf_appended){.length = session->metadata.journals[i].size};
+        session->directory.appended[i] = (rlf_appended){
+            .length = session->directory.metadata.journals[i].size};
     }
     return RLF_OK;
 }

@@ -92,8 +92,8 @@ check_options(const guard *g, const rlf_session *s)
 static rlf_status
 check_sources(const guard *g, const rlf_session *s)
 {
-    for (size_t i = 0; i < s->sources.list.count; i++) {
-        const rlf_source *source = &s->sources.list.data[i];
+    for (size_t i = 0; i < s->program.sources.list.count; i++) {
+        const rlf_source *source = &s->program.sources.list.data[i];
         if (is_at(g, source->path))
             return refuse(g,
                           i == 0           ? "the program"
@@ -107,8 +107,10 @@ check_sources(const guard *g, const rlf_session *s)
 static rlf_status
 check_profiles(const guard *g, const rlf_session *s)
 {
-    for (int i = 0; s->cluster && i < s->cluster->n_parts; i++) {
-        const char *path = s->cluster->parts[i].machine->device->profile;
+    for (int i = 0; s->planning.cluster && i < s->planning.cluster->n_parts;
+         i++) {
+        const char *path =
+            s->planning.cluster->parts[i].machine->device->profile;
         if (path && is_at(g, path))
             return refuse(g, "a profile that the cluster names", path);
     }

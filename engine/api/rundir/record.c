@@ -98,8 +98,8 @@ put_inputs(const rlf_session *s, rlf_buf *out)
 {
     const char *between = "\n  ";
     rlf_buf_puts(out, ",\n \"inputs\":[");
-    for (size_t i = 0; i < s->inputs.list.count; i++) {
-        const rlf_input *in = &s->inputs.list.data[i];
+    for (size_t i = 0; i < s->directory.inputs.list.count; i++) {
+        const rlf_input *in = &s->directory.inputs.list.data[i];
         rlf_buf_puts(out, between);
         put_text(out, "{", "name", in->name);
         if (*in->part)
@@ -165,12 +165,12 @@ put_start(const rlf_session *s, rlf_buf *out)
     const char *isa = rlf_run_isa(s->run), *launcher = rlf_comm_launcher();
     put_time(out, "{");
     rlf_buf_printf(out, ",\"resume\":%s,\"step\":%" PRIu32,
-                   s->options.resume ? "true" : "false", s->resumed);
-    rlf_buf_printf(out, ",\"steps\":%" PRIu64, s->wanted);
-    if (*s->accepted)
-        rlf_buf_printf(out, ",\"accepted\":[%s]", s->accepted);
-    if (s->warnings.n)
-        put_text(out, ",", "warnings", s->warnings.p);
+                   s->options.resume ? "true" : "false", s->steps.resumed);
+    rlf_buf_printf(out, ",\"steps\":%" PRIu64, s->steps.wanted);
+    if (*s->directory.accepted)
+        rlf_buf_printf(out, ",\"accepted\":[%s]", s->directory.accepted);
+    if (s->warned.lines.n)
+        put_text(out, ",", "warnings", s->warned.lines.p);
     put_build(out);
     put_options(s, out);
     put_plan(s, out);
@@ -182,7 +182,7 @@ put_start(const rlf_session *s, rlf_buf *out)
         put_text(out, ",", "isa", isa);
     if (launcher)
         put_text(out, ",", "launcher", launcher);
-    rlf_buf_printf(out, ",\"processes\":[%s]", s->processes);
+    rlf_buf_printf(out, ",\"processes\":[%s]", s->directory.processes);
 }
 
 /* ---- the starts before ---- */
@@ -250,7 +250,7 @@ rlf_record_day(const rlf_session *s)
                       tm.tm_mday);
 }
 
-/* Also one that is damaged since. */
+/* Says whether there is one, also one that is damaged since. */
 bool
 rlf_record_is_there(const rlf_session *s)
 {
@@ -318,13 +318,13 @@ rlf_record_reached(const rlf_session *s)
     return known ? (uint32_t)step : UINT32_MAX;
 }
 
-/* Of a run that was killed, how far it came. */
+/* Writes how far a run that was killed came. */
 static void
 put_killed(const rlf_session *s, rlf_buf *out)
 {
     rlf_buf_puts(out, ",\"end\":{\"how\":\"killed\"");
-    if (s->killed)
-        put_text(out, ",", "in", s->killed);
+    if (s->directory.killed)
+        put_text(out, ",", "in", s->directory.killed);
     rlf_buf_putc(out, '}');
 }
 
@@ -356,8 +356,8 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     bool there;
     *out = NULL;
     RLF_TRY(rlf_file_find(path, err, &there));
-    if (!there && s->resumed)
-        rlf_buf_printf(&s->warnings,
+    if (!there && s->steps.resumed)
+        rlf_buf_printf(&s->warned.lines,
                        "%s is not there, which tells when the run was started "
                        "before: it begins anew\n",
                        path);
@@ -371,10 +371,10 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     RLF_TRY(rlf_journal_free_name(s, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
     if (!s->options.resume)
-        rlf_buf_printf(&s->warnings, "%s is of another run: it is now %s\n",
+        rlf_buf_printf(&s->warned.lines, "%s is of another run: it is now %s\n",
                        path, to);
     else
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "%s cannot be read: it is now %s, and when the run was "
                        "started before is not known (%s)\n",
                        path, to,
@@ -406,13 +406,13 @@ write_record(rlf_record *record, const rlf_buf *end, rlf_err *err)
 rlf_status
 rlf_record_begin(rlf_session *s, rlf_err *err)
 {
-    rlf_record *record = &s->record;
+    rlf_record *record = &s->directory.record;
     json_t *starts;
     const char *path = path_of(s, s->arena);
     rlf_run_settle_inputs(s->run);
     RLF_TRY(starts_before(s, path, err, &starts));
     rlf_buf_printf(&record->text, "{\"format\":%d,\n ", FORMAT);
-    put_text(&record->text, "", "program", s->path);
+    put_text(&record->text, "", "program", s->program.path);
     put_params(s, &record->text);
     put_inputs(s, &record->text);
     rlf_buf_puts(&record->text, ",\n \"starts\":[\n  ");
@@ -430,14 +430,14 @@ rlf_record_begin(rlf_session *s, rlf_err *err)
 rlf_status
 rlf_record_warned(rlf_session *s, size_t from, rlf_err *err)
 {
-    rlf_record *record = &s->record;
-    if (!record->path || s->warnings.n <= from)
+    rlf_record *record = &s->directory.record;
+    if (!record->path || s->warned.lines.n <= from)
         return RLF_OK;
     const char *between = record->warned.n ? "," : "";
     rlf_mutex_lock(&record->mutex);
     rlf_buf_printf(&record->warned, "%s{\"step\":%" PRIu32, between,
                    rlf_run_steps(s->run));
-    put_text(&record->warned, ",", "text", s->warnings.p + from);
+    put_text(&record->warned, ",", "text", s->warned.lines.p + from);
     rlf_buf_putc(&record->warned, '}');
     rlf_mutex_unlock(&record->mutex);
     return rlf_directory_blame(s, write_record(record, NULL, err), err);
@@ -457,7 +457,7 @@ end_record(rlf_session *s, const char *how, const char *key, const char *value,
     if (key)
         put_text(&end, ",", key, value);
     rlf_buf_putc(&end, '}');
-    rlf_status status = write_record(&s->record, &end, err);
+    rlf_status status = write_record(&s->directory.record, &end, err);
     rlf_buf_free(&end);
     return status;
 }
@@ -466,9 +466,9 @@ rlf_status
 rlf_record_fail(rlf_session *s, const rlf_err *cause, rlf_err *err)
 {
     rlf_buf text = {0};
-    if (!s->record.path)
+    if (!s->directory.record.path)
         return RLF_OK;
-    rlf_sources sources = s->sources;
+    rlf_sources sources = s->program.sources;
     sources.columns = 0; /* the record is of no screen */
     rlf_err_print(cause, &sources, &text);
     rlf_status status = end_record(s, "failed", "message", text.p, err);
@@ -492,19 +492,19 @@ write_end(rlf_session *s, rlf_err *err)
 {
     rlf_err lost = RLF_ERR_NONE;
     rlf_status status;
-    if (s->world && s->err.status >= 0 && !s->stopped)
+    if (s->world && s->err.status >= 0 && !s->stop.ended_by)
         rlf_comm_check(s->world, &lost);
     rlf_err gone = RLF_ERR_NONE; /* that was an error of the run already */
     if (rlf_directory_check(s, &gone) < 0)
         status = s->err.status < 0 ? RLF_OK : gone.status;
     else if (s->err.status < 0 || lost.status < 0)
         status = rlf_record_fail(s, s->err.status < 0 ? &s->err : &lost, err);
-    else if (s->stopped)
-        status =
-            end_record(s, "stopped", "signal", rlf_record_signal(s->stopped), err);
+    else if (s->stop.ended_by)
+        status = end_record(s, "stopped", "signal",
+                            rlf_record_signal(s->stop.ended_by), err);
     else
-        status =
-            end_record(s, s->complete ? "done" : "closed", NULL, NULL, err);
+        status = end_record(s, s->directory.complete ? "done" : "closed", NULL,
+                            NULL, err);
     if (status < 0 && !err->status)
         *err = gone;
     return status;
@@ -513,9 +513,9 @@ write_end(rlf_session *s, rlf_err *err)
 rlf_status
 rlf_record_end(rlf_session *s, rlf_err *err)
 {
-    rlf_status status = s->record.path ? write_end(s, err) : RLF_OK;
-    s->record.path = NULL;
-    rlf_buf_free(&s->record.text);
-    rlf_buf_free(&s->record.warned);
+    rlf_status status = s->directory.record.path ? write_end(s, err) : RLF_OK;
+    s->directory.record.path = NULL;
+    rlf_buf_free(&s->directory.record.text);
+    rlf_buf_free(&s->directory.record.warned);
     return status;
 }

@@ -2,7 +2,7 @@
  * and what was there is as it was.
  *
  * A thread that waits for signals asks here, beside the one that opens the run.
- * Whoever makes files meanwhile takes session->opened.mutex; the thread that
+ * Whoever makes files meanwhile takes session->opening.mutex; the thread that
  * ends the process keeps it. Of several processes 0 decides, for it alone
  * knows whether the run has begun: it tells the others, each of which removes
  * the records of its own ranks, and then removes the rest. */
@@ -40,9 +40,9 @@ is_first(const rlf_comm_world *world)
 int
 rlf_opening_told(rlf_session *s, int number)
 {
-    rlf_mutex_lock(&s->opened.mutex);
-    rlf_comm_world *world = s->opened.world;
-    rlf_mutex_unlock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
+    rlf_comm_world *world = s->opening.world;
+    rlf_mutex_unlock(&s->opening.mutex);
     if (!world)
         return number;
     int told = rlf_comm_world_told(world);
@@ -110,28 +110,28 @@ remove_all(rlf_session *s, const rlf_comm_world *world, rlf_arena *arena)
         await_others(s, world, arena);
     remove_flights(s, 0, all, arena);
     rlf_opening_restore(s);
-    rlf_lock_leave(s->lock);
-    for (int i = 0; i < s->made && rmdir(path) == 0; i++)
+    rlf_lock_leave(s->directory.lock);
+    for (int i = 0; i < s->directory.made && rmdir(path) == 0; i++)
         path = rlf_path_parent(arena, path);
 }
 
 bool
 rlf_opening_interrupt(rlf_session *s, int number)
 {
-    rlf_mutex_lock(&s->opened.mutex);
-    if (s->opened.begun) {
-        rlf_mutex_unlock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
+    if (s->opening.begun) {
+        rlf_mutex_unlock(&s->opening.mutex);
         return false;
     }
-    rlf_comm_world *world = s->opened.world;
+    rlf_comm_world *world = s->opening.world;
     if (world && is_first(world))
         rlf_comm_world_tell(world, number | NOT_BEGUN);
     rlf_arena *arena = rlf_arena_new();
-    if (s->opened.log)
-        unlink(s->opened.log);
-    if (s->opened.trace)
-        unlink(s->opened.trace);
-    if (s->opened.claimed)
+    if (s->opening.log)
+        unlink(s->opening.log);
+    if (s->opening.trace)
+        unlink(s->opening.trace);
+    if (s->opening.claimed)
         remove_all(s, world, arena);
     rlf_arena_free(arena);
     return true;
@@ -143,13 +143,13 @@ void
 rlf_opening_begun(rlf_session *s)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_mutex_lock(&s->opened.mutex);
+    rlf_mutex_lock(&s->opening.mutex);
     for (size_t i = 0; i < RLF_COUNT(parts) && s->options.directory; i++)
-        s->opened.found[i] =
+        s->opening.found[i] =
             access(rlf_path_join(arena, s->options.directory, parts[i]),
                    F_OK) == 0;
-    s->opened.begun = true;
-    rlf_mutex_unlock(&s->opened.mutex);
+    s->opening.begun = true;
+    rlf_mutex_unlock(&s->opening.mutex);
     rlf_arena_free(arena);
 }
 
@@ -157,16 +157,16 @@ void
 rlf_opening_forget(rlf_session *s)
 {
     rlf_err ignored = RLF_ERR_NONE;
-    if (!s->options.directory || s->resumed ||
+    if (!s->options.directory || s->steps.resumed ||
         rlf_directory_check(s, &ignored) < 0)
         return; /* then run.json says that it was stopped */
     for (size_t i = 0; i < RLF_COUNT(parts); i++)
-        if (!s->opened.found[i])
+        if (!s->opening.found[i])
             rlf_dir_remove(
                 rlf_path_join(s->arena, s->options.directory, parts[i]),
                 &ignored);
-    if (!s->opened.found[RLF_OPENING_RECORD])
-        s->record.path = NULL;
+    if (!s->opening.found[RLF_OPENING_RECORD])
+        s->directory.record.path = NULL;
 }
 
 /* ---- records of a run that was killed before ---- */
@@ -177,7 +177,7 @@ rlf_opening_keep(rlf_session *s, const char *path)
     rlf_err ignored = RLF_ERR_NONE;
     rlf_buf text = {0};
     if (rlf_file_read(path, RLF_OPENING_MOST, &ignored, &text) >= 0 && text.n)
-        RLF_PUSH_IN(s->arena, &s->opened.flights,
+        RLF_PUSH_IN(s->arena, &s->opening.flights,
                     ((rlf_kept_file){
                         .path = rlf_arena_strdup(s->arena, path),
                         .text = rlf_arena_strndup(s->arena, text.p, text.n),
@@ -188,8 +188,8 @@ rlf_opening_keep(rlf_session *s, const char *path)
 void
 rlf_opening_restore(rlf_session *s)
 {
-    for (size_t i = 0; i < s->opened.flights.count; i++) {
-        const rlf_kept_file *kept = &s->opened.flights.data[i];
+    for (size_t i = 0; i < s->opening.flights.count; i++) {
+        const rlf_kept_file *kept = &s->opening.flights.data[i];
         int file =
             open(kept->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         if (file < 0)
@@ -199,5 +199,5 @@ rlf_opening_restore(rlf_session *s)
         (void)n;
         close(file);
     }
-    s->opened.flights.count = 0;
+    s->opening.flights.count = 0;
 }

@@ -28,8 +28,8 @@ inside(rlf_session *session, const char *name)
 rlf_status
 rlf_rundir_default(const rlf_session *s, rlf_err *err, const char **out)
 {
-    const char *name = strrchr(s->path, '/');
-    name = name ? name + 1 : s->path;
+    const char *name = strrchr(s->program.path, '/');
+    name = name ? name + 1 : s->program.path;
     size_t n = strlen(name);
     if (n > 4 && strcmp(name + n - 4, ".rlf") == 0)
         n -= 4;
@@ -143,10 +143,10 @@ see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     RLF_TRY(rlf_processes_share(session, &dir, err)); /* when it is there */
-    rlf_mutex_lock(&session->opened.mutex);
+    rlf_mutex_lock(&session->opening.mutex);
     session->options.directory = dir;
-    session->opened.claimed = true;
-    rlf_mutex_unlock(&session->opened.mutex);
+    session->opening.claimed = true;
+    rlf_mutex_unlock(&session->opening.mutex);
     if (rlf_dir_exists(dir))
         return RLF_OK;
     rlf_fail(err, RLF_ENV, "process %d does not see the run's directory %s",
@@ -168,9 +168,9 @@ make_and_lock(rlf_session *session, rlf_err *err)
         status = rlf_dir_make(dir, err);
         if (status < 0)
             rlf_err_hint(err, "give another directory with --out");
-        if (status < 0 || session->lock || session->options.dry)
+        if (status < 0 || session->directory.lock || session->options.dry)
             return status;
-        status = rlf_lock_take(dir, err, &session->lock);
+        status = rlf_lock_take(dir, err, &session->directory.lock);
         if (status >= 0 || rlf_dir_exists(dir))
             return status;
     }
@@ -195,9 +195,9 @@ claim(rlf_session *session, rlf_err *err)
     }
     for (const char *path = dir; !rlf_dir_exists(path);
          path = rlf_path_parent(session->arena, path))
-        session->made++;
+        session->directory.made++;
     rlf_status status = make_and_lock(session, &why);
-    if (status == RLF_USER || (status < 0 && session->made)) {
+    if (status == RLF_USER || (status < 0 && session->directory.made)) {
         *err = why;
         return status;
     }
@@ -207,20 +207,20 @@ claim(rlf_session *session, rlf_err *err)
     RLF_TRY(rlf_directory_holds_run(session, dir, err, &holds));
     bool taken = holds && !session->options.resume;
     RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));
-    session->killed = tell_flights(session, &left);
+    session->directory.killed = tell_flights(session, &left);
     if (taken) {
         rlf_fail(err, RLF_USER, "%s holds a run already", dir);
         rlf_err_hint(err, "go on with it by --resume, or give another "
                           "directory with --out");
-        if (session->killed)
-            rlf_err_detail(err, "it was killed: %s", session->killed);
+        if (session->directory.killed)
+            rlf_err_detail(err, "it was killed: %s", session->directory.killed);
         return RLF_USER;
     }
     /* of one that was killed while it opened, that is said with its record */
     bool copies = rlf_dir_exists(inside(session, "inputs"));
-    if (session->options.resume && !session->options.dry && !holds &&
-        !copies && !session->killed)
-        rlf_buf_printf(&session->warnings,
+    if (session->options.resume && !session->options.dry && !holds && !copies &&
+        !session->directory.killed)
+        rlf_buf_printf(&session->warned.lines,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);
     if (status < 0)
@@ -237,10 +237,11 @@ choose_and_claim(rlf_session *session, rlf_err *err)
 {
     enum { TRIES = 1000 };
     rlf_status status = claim(session, err);
-    for (int i = 0; i < TRIES && session->chose && status == RLF_USER; i++) {
+    for (int i = 0; i < TRIES && session->directory.chose && status == RLF_USER;
+         i++) {
         rlf_rundir_undo(session);
-        session->killed = NULL;
-        session->made = 0;
+        session->directory.killed = NULL;
+        session->directory.made = 0;
         rlf_err_clear(err);
         RLF_TRY(rlf_rundir_default(session, err, &session->options.directory));
         status = claim(session, err);
@@ -251,10 +252,10 @@ choose_and_claim(rlf_session *session, rlf_err *err)
 static rlf_status
 make_directory(rlf_session *session, rlf_err *err)
 {
-    rlf_mutex_lock(&session->opened.mutex);
+    rlf_mutex_lock(&session->opening.mutex);
     rlf_status status = choose_and_claim(session, err);
-    session->opened.claimed = true;
-    rlf_mutex_unlock(&session->opened.mutex);
+    session->opening.claimed = true;
+    rlf_mutex_unlock(&session->opening.mutex);
     return status;
 }
 
@@ -268,7 +269,7 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
     rlf_buf mine = {0};
     rlf_record_process(&mine);
     rlf_status status =
-        rlf_processes_list(session, &mine, err, &session->processes);
+        rlf_processes_list(session, &mine, err, &session->directory.processes);
     rlf_buf_free(&mine);
     return status;
 }
@@ -277,11 +278,12 @@ void
 rlf_rundir_undo(rlf_session *session)
 {
     const char *path = session->options.directory;
-    if (!session->opened.begun)
+    if (!session->opening.begun)
         rlf_opening_restore(session);
-    rlf_lock_release(session->lock);
-    session->lock = NULL;
-    for (; session->made && rmdir(path) == 0; session->made--)
+    rlf_lock_release(session->directory.lock);
+    session->directory.lock = NULL;
+    for (; session->directory.made && rmdir(path) == 0;
+         session->directory.made--)
         path = rlf_path_parent(session->arena, path);
 }
 
@@ -293,8 +295,9 @@ rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
     uint64_t size;
     bool there;
     RLF_TRY(rlf_file_own(path, false, err, &there));
-    if (!there && session->resumed) /* a checkpoint is behind the first plan */
-        rlf_buf_printf(&session->warnings,
+    if (!there &&
+        session->steps.resumed) /* a checkpoint is behind the first plan */
+        rlf_buf_printf(&session->warned.lines,
                        "%s is missing; the plan of this start is written\n",
                        path);
     if (!there)
@@ -308,7 +311,7 @@ rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
-    rlf_buf_printf(&session->warnings,
+    rlf_buf_printf(&session->warned.lines,
                    "%s is not a plan that run.json tells of: it was edited, or "
                    "one of the two is damaged; it is now %s, and the plan of "
                    "this start is written\n",
@@ -327,7 +330,7 @@ rlf_rundir_plan(rlf_session *session, rlf_err *err)
     return status;
 }
 
-/* Of the step, and what it went to. */
+/* Writes the time of the step, and what it went to. */
 static void
 put_times(const rlf_session *session, rlf_buf *out)
 {
@@ -336,7 +339,7 @@ put_times(const rlf_session *session, rlf_buf *out)
                                                  [RLF_TIME_READ] = "read",
                                                  [RLF_TIME_TRAIN] = "train",
                                                  [RLF_TIME_LUA] = "lua"};
-    double rest = session->step_seconds;
+    double rest = session->steps.seconds;
     rlf_buf_printf(out, "\"seconds\":%.6f", rest);
     for (int i = 0; i < RLF_TIMES; i++) {
         double seconds = rlf_run_seconds(session->run, i);
@@ -354,7 +357,7 @@ put_metrics(const rlf_session *session, rlf_buf *out)
     rlf_buf_printf(out, "{\"step\":%u%s%s,\"tokens\":%llu,\"time\":{",
                    rlf_run_steps(session->run), metrics.n ? "," : "",
                    metrics.n ? metrics.p : "",
-                   (unsigned long long)session->tokens);
+                   (unsigned long long)session->steps.tokens);
     put_times(session, out);
     rlf_buf_puts(out, "}}\n");
     rlf_buf_free(&metrics);
@@ -384,14 +387,15 @@ static void
 warn_unwritten(rlf_session *session)
 {
     rlf_err why = RLF_ERR_NONE;
-    if (session->lock && rlf_lock_unsaid(session->lock, &why))
-        rlf_buf_printf(&session->warnings,
+    if (session->directory.lock &&
+        rlf_lock_unsaid(session->directory.lock, &why))
+        rlf_buf_printf(&session->warned.lines,
                        "%s: the directory is locked all the same, but a run "
                        "that wants it too is not told which process has it\n",
                        why.sentence);
     rlf_err_clear(&why);
     if (rlf_run_unnoted(session->run, &why))
-        rlf_buf_printf(&session->warnings,
+        rlf_buf_printf(&session->warned.lines,
                        "%s: if the run is killed, --resume does not say what "
                        "this rank was doing\n",
                        why.sentence);
@@ -403,8 +407,8 @@ rlf_rundir_step(rlf_session *session, rlf_err *err)
 {
     warn_unwritten(session);
     RLF_TRY(rlf_directory_check(session, err));
-    if (session->lock && rlf_lock_remade(session->lock))
-        rlf_buf_printf(&session->warnings,
+    if (session->directory.lock && rlf_lock_remade(session->directory.lock))
+        rlf_buf_printf(&session->warned.lines,
                        "%s was removed while the run writes there: it is made "
                        "again, and no other run began meanwhile\n",
                        inside(session, "lock"));

@@ -93,8 +93,8 @@ rlf_status rlf_rundir_default(const rlf_session *session, rlf_err *err,
                               const char **out);
 
 /* Process 0 makes it, or with `resume` looks at what a run before left:
- * session->killed says what that one was doing when it was killed. The others
- * see that they have it too. */
+ * session->directory.killed says what that one was doing when it was killed.
+ * The others see that they have it too. */
 rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a
  * run that is refused before its first step leaves nothing behind. */
@@ -128,7 +128,7 @@ int rlf_opening_told(rlf_session *session, int number);
 bool rlf_opening_interrupt(rlf_session *session, int number);
 /* Process 0 has said that the run ends before it has begun. */
 bool rlf_opening_refused(const rlf_comm_world *world);
-/* From here on it has begun. Does not return where it was interrupted. */
+/* Called once the run has begun. Does not return where it was interrupted. */
 void rlf_opening_begun(rlf_session *session);
 /* A run that has begun takes no step after all: of a new one nothing stays that
  * was not there. Before it is closed. */
@@ -170,7 +170,8 @@ rlf_status rlf_record_end(rlf_session *session, rlf_err *err);
 /* The same by `cause`, beside a thread that hangs in the session. */
 rlf_status rlf_record_fail(rlf_session *session, const rlf_err *cause,
                            rlf_err *err);
-/* After a step: what the session's warnings have behind `from` bytes. */
+/* Called after a step: notes what the session's warnings have behind `from`
+ * bytes. */
 rlf_status rlf_record_warned(rlf_session *session, size_t from, rlf_err *err);
 
 /* ---- its journals (journal.c) ---- */
@@ -180,9 +181,9 @@ rlf_status rlf_journal_free_name(const rlf_session *session, const char *path,
                                  rlf_err *err, const char **out);
 
 /* Before the first step, after a resume at `step` (0: none) whose checkpoint
- * knows session->metadata: hold the files against that, cut what was written
- * about later steps, and put a file aside that has anything else. That and what
- * is damaged is told of in session->warnings. */
+ * knows session->directory.metadata: hold the files against that, cut what was
+ * written about later steps, and put a file aside that has anything else. That
+ * and what is damaged is told of in session->warned.lines. */
 rlf_status rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err);
 /* Append whole lines. */
 rlf_status rlf_journal_add(rlf_session *session, int which, const char *p,
@@ -199,12 +200,14 @@ rlf_status rlf_saving_best(rlf_session *session, const char *text,
                            rlf_err *err);
 /* The program reports what --keep-best names, as far as can be known. */
 rlf_status rlf_saving_check(const rlf_session *session, rlf_err *err);
-/* After a resume from a checkpoint that knows session->metadata. */
+/* Called after a resume from a checkpoint that knows
+ * session->directory.metadata. */
 void rlf_saving_begin(rlf_session *session);
-/* After each step: save if it is time, or the best so far. */
+/* Called after each step: saves if it is time, or the best so far. */
 rlf_status rlf_saving_step(rlf_session *session, rlf_err *err);
 rlf_status rlf_saving_now(rlf_session *session, rlf_err *err);
-/* After an error in a step: save the one before, if it is still there. */
+/* Called after an error in a step: saves the step before, if it is still there.
+ */
 void rlf_saving_rescue(rlf_session *session, rlf_status cause);
 /* The last step that this process saved or went on from, if its checkpoint is
  * still there; else 0. */

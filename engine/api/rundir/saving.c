@@ -152,26 +152,26 @@ void
 rlf_saving_begin(rlf_session *s)
 {
     const rlf_best *asked = &s->options.best;
-    rlf_best *best = &s->metadata.best;
+    rlf_best *best = &s->directory.metadata.best;
     if (best->metric)
         best->metric = rlf_arena_strdup(s->arena, best->metric);
     if (asked->metric && (!best->metric || asked->least != best->least ||
                           strcmp(asked->metric, best->metric) != 0))
         *best = (rlf_best){.metric = asked->metric, .least = asked->least};
-    uint32_t *keep = &s->metadata.keep;
+    uint32_t *keep = &s->directory.metadata.keep;
     if (s->options.keep)
         *keep = (uint32_t)s->options.keep;
     else if (!*keep)
         *keep = KEEP;
-    s->saved.at = rlf_clock_now();
-    s->saved.step = s->resumed;
+    s->directory.saved.at = rlf_clock_now();
+    s->directory.saved.step = s->steps.resumed;
 }
 
 /* Is the step that is done the best one? Then it is noted. */
 static bool
 is_best(rlf_session *s)
 {
-    rlf_best *best = &s->metadata.best;
+    rlf_best *best = &s->directory.metadata.best;
     double x;
     if (!best->metric ||
         !rlf_metrics_get(rlf_run_metrics(s->run), best->metric, &x) ||
@@ -190,9 +190,9 @@ is_time(const rlf_session *s)
     const rlf_session_options *o = &s->options;
     if (o->save_steps)
         return rlf_run_steps(s->run) % o->save_steps == 0;
-    double since = rlf_clock_since(s->saved.at);
+    double since = rlf_clock_since(s->directory.saved.at);
     return o->save_seconds > 0 && since >= o->save_seconds &&
-           (!o->save_gently || since >= GENTLY * s->saved.took);
+           (!o->save_gently || since >= GENTLY * s->directory.saved.took);
 }
 
 rlf_status
@@ -201,13 +201,14 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     uint64_t from = rlf_clock_now();
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
-    s->saved.failed = true; /* until it is written */
+    s->directory.saved.failed = true; /* until it is written */
     RLF_TRY(rlf_directory_blame(
-        s, rlf_run_save(s->run, &s->metadata, err, &s->warnings), err));
-    s->saved.failed = false;
-    s->saved.at = rlf_clock_now();
-    s->saved.took = rlf_clock_since(from);
-    s->saved.step = rlf_run_steps(s->run);
+        s, rlf_run_save(s->run, &s->directory.metadata, err, &s->warned.lines),
+        err));
+    s->directory.saved.failed = false;
+    s->directory.saved.at = rlf_clock_now();
+    s->directory.saved.took = rlf_clock_since(from);
+    s->directory.saved.step = rlf_run_steps(s->run);
     return RLF_OK;
 }
 
@@ -216,7 +217,8 @@ rescue(rlf_session *s, rlf_err *err)
 {
     RLF_TRY(rlf_directory_check(s, err));
     RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
-    rlf_status status = rlf_run_rescue(s->run, &s->metadata, err, &s->warnings);
+    rlf_status status =
+        rlf_run_rescue(s->run, &s->directory.metadata, err, &s->warned.lines);
     return status < 0 ? rlf_directory_blame(s, status, err) : status;
 }
 
@@ -226,13 +228,13 @@ rlf_saving_rescue(rlf_session *s, rlf_status cause)
 {
     uint32_t step = rlf_run_steps(s->run);
     rlf_err err = RLF_ERR_NONE;
-    if (!s->options.directory || !step || s->saved.step == step ||
+    if (!s->options.directory || !step || s->directory.saved.step == step ||
         cause == RLF_BUG)
         return;
     if (rescue(s, &err) == RLF_OK)
-        s->saved.step = step;
+        s->directory.saved.step = step;
     else
-        s->saved.why_not = rlf_arena_strdup(s->arena, err.sentence);
+        s->directory.saved.why_not = rlf_arena_strdup(s->arena, err.sentence);
     rlf_err_clear(&err);
 }
 
@@ -241,15 +243,15 @@ rlf_saving_last(const rlf_session *s)
 {
     rlf_checkpoints all;
     rlf_err ignored = RLF_ERR_NONE;
-    if (!s->saved.step || rlf_directory_check(s, &ignored) < 0 ||
+    if (!s->directory.saved.step || rlf_directory_check(s, &ignored) < 0 ||
         rlf_checkpoints_list(s->options.directory, s->arena, &ignored, &all) <
             0)
         return 0;
     for (size_t i = 0; i < all.count; i++)
-        if (all.steps[i] == s->saved.step &&
+        if (all.steps[i] == s->directory.saved.step &&
             rlf_manifest_exists(
                 rlf_checkpoints_path(&all, all.steps[i], s->arena), s->arena))
-            return s->saved.step;
+            return s->directory.saved.step;
     return 0;
 }
 

@@ -28,11 +28,12 @@ rlf_auto_cluster(rlf_session *s, int ranks, const rlf_backend *backend,
         rlf_err_place(err, s->graph->placement->span, NULL);
         return RLF_USAGE;
     }
-    s->cluster = rlf_cluster_this(ranks, rlf_cores_count(), memory, s->arena);
+    s->planning.cluster =
+        rlf_cluster_this(ranks, rlf_cores_count(), memory, s->arena);
     return RLF_OK;
 }
 
-/* Does a row say how many shards the model has? */
+/* Does a place row say how many shards the model has? */
 static bool
 keeps_shards(const rlf_session *s, int model)
 {
@@ -47,7 +48,7 @@ keeps_lanes(const rlf_session *s, int model)
 {
     const rlf_place_row *pin =
         rlf_placement_pin(s->graph->placement, model, NULL);
-    const rlf_sums *before = s->planning.sums;
+    const rlf_sums *before = s->planning.options.sums;
     return (pin && pin->lanes > 0) || (before && before[model].lanes > 0);
 }
 
@@ -84,7 +85,7 @@ search(rlf_session *s, const rlf_sums *sums, rlf_err *err,
 static rlf_status
 search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
 {
-    const rlf_machine_kind *machine = s->cluster->parts[0].machine;
+    const rlf_machine_kind *machine = s->planning.cluster->parts[0].machine;
     size_t n = s->graph->resources.count;
     rlf_sums *sums =
         (rlf_sums *)rlf_auto_sums(s, machine->device->gpu); /* fresh ones */
@@ -108,8 +109,8 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
 
 /* ---- its answer ---- */
 
-/* The place block, in which a row for each model says its shards and lanes, for
- * whoever gives it to another run. */
+/* The place block, in which a place row for each model says its shards and
+ * lanes, for whoever gives it to another run. */
 static const char *
 write_rows(const rlf_session *s, const rlf_plan *plan)
 {
@@ -128,9 +129,10 @@ rlf_auto_find(rlf_session *s, rlf_err *err, const char **text)
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_prediction_read(s, err, text));
     if (*text && rlf_session_given(s, "--moves"))
-        rlf_buf_puts(&s->warnings,
-                     "--moves is how much a search tries, and none is made: the "
-                     "run goes on with the plan that was found when it began\n");
+        rlf_buf_puts(
+            &s->warned.lines,
+            "--moves is how much a search tries, and none is made: the "
+            "run goes on with the plan that was found when it began\n");
     if (*text)
         return RLF_OK;
     rlf_status status = search_shards(s, err, &found);
@@ -138,6 +140,6 @@ rlf_auto_find(rlf_session *s, rlf_err *err, const char **text)
         rlf_err_place(err, s->graph->placement->span, NULL);
     RLF_TRY(status);
     *text = write_rows(s, found.best->plan);
-    s->prediction = rlf_prediction_make(s, &found, *text);
+    s->planning.prediction = rlf_prediction_make(s, &found, *text);
     return RLF_OK;
 }

@@ -20,7 +20,7 @@ rlf_status rlf_auto_cluster(rlf_session *session, int ranks,
                             const rlf_backend *backend, rlf_err *err);
 /* After a plan in which all calls are on all ranks, of a session with a
  * cluster: the text of the plan that is found, or was before the run was
- * resumed; and session->prediction. */
+ * resumed; and session->planning.prediction. */
 rlf_status rlf_auto_find(rlf_session *session, rlf_err *err, const char **text);
 /* Shards and lanes that every plan of the search has, per resource; 0: as the
  * search finds them. */

@@ -13,7 +13,7 @@ typedef struct rlf_searching {
     const rlf_session_search_options *options;
     rlf_outline *outline;
     rlf_speeds speeds;
-    rlf_plan_options plan; /* of candidates */
+    rlf_plan_options plan; /* the options by which candidates are planned */
     rlf_session_found *out;
     const rlf_less *less;     /* what was found with less; NULL: nothing was
                                  looked for */
@@ -21,9 +21,10 @@ typedef struct rlf_searching {
                                  NULL: nothing, or it is among what was found */
     bool cut;                 /* not all layouts were measured */
     double least; /* bytes that all devices hold at least; 0: not asked */
-    const rlf_mean_step
-        *best;        /* of those that were simulated; NULL: none was */
-    rlf_map moves;    /* of weights, of all plans that were simulated */
+    const rlf_mean_step *best; /* the best mean step of all that was simulated;
+                                  NULL: nothing was */
+    rlf_map moves;    /* seconds of moves of weights, from all plans that were
+                         simulated */
     rlf_arena *timed; /* pipelines that were timed, while it is at work */
     rlf_pipelines *pipelines;
     rlf_moves *weights; /* moves of them that were timed */

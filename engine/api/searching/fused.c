@@ -74,7 +74,7 @@ node_of(const rlf_searching *s, int call, int region)
     return NULL;
 }
 
-/* Does a row that is kept say in which schedule the update runs? */
+/* Does a place row that is kept say in which schedule the update runs? */
 static bool
 keeps_schedule(const rlf_searching *s, int call)
 {
@@ -325,7 +325,7 @@ by_period(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those that fit, by their periods. */
+/* Places those that fit, by their periods. */
 static void
 place_all(fusing *u)
 {
@@ -476,7 +476,7 @@ static double
 room_for(const fusing *u, const pair *p, const rlf_trial *one,
          const rlf_node *const node[2], const rlf_pipe_cost *const cost[2])
 {
-    const rlf_cluster *cluster = u->s->session->cluster;
+    const rlf_cluster *cluster = u->s->session->planning.cluster;
     const rlf_choice *at = choice_of(u->s, p->call[0], p->choice[0]);
     double room = INFINITY;
     for (int r = at->first; r < at->first + at->count; r++) {

@@ -1,5 +1,6 @@
-/* Words of a generation's row: with how many samples left these are gathered on
- * few replicas (`migrate:`), and how many one of these then takes (`seats:`).
+/* Words of a generation's place row: with how many samples left these are
+ * gathered on few replicas (`migrate:`), and how many one of these then takes
+ * (`seats:`).
  *
  * A run finds a threshold by what it sees of lengths and of the seconds of what
  * follows (engine/order/tail.c). Here the whole step is simulated, for the best
@@ -67,7 +68,7 @@ differs(const rlf_searching *s, int call)
     return any;
 }
 
-/* The row of the call among those of a candidate, or NULL. */
+/* The place row of the call among those of a candidate, or NULL. */
 static rlf_place_row *
 row_of(const rlf_searching *s, const rlf_search_candidate *j, int call)
 {

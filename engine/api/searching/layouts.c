@@ -75,7 +75,8 @@ row_of(const rlf_searching *s, rlf_place_row *rows, int n, int call)
 }
 
 /* Other cuts of a call on its ranks, the best by the estimate first, also those
- * that others beat. One whose row has a table is cut as the table says. */
+ * that others beat. One whose place row has a table is cut as the table says.
+ */
 static int
 find_cuts(const trying *t, int call, rlf_placing *at, option *out)
 {
@@ -118,7 +119,7 @@ find_options(const trying *t, option *out)
 
 /* ---- trying it ---- */
 
-/* The rows of a placement, with what the best one's have beside cuts. */
+/* The place rows of a placement, with what the best one's have beside cuts. */
 static void
 make_rows(const trying *t, rlf_search_candidate *j)
 {
@@ -169,7 +170,7 @@ try_option(trying *t, const option *o, bool *better, rlf_err *err)
     return RLF_OK;
 }
 
-/* From there downhill: *better tells whether a step down was found. */
+/* Goes downhill from there: *better tells whether a step down was found. */
 static rlf_status
 go_down(trying *t, bool *better, rlf_err *err)
 {
@@ -183,8 +184,8 @@ go_down(trying *t, bool *better, rlf_err *err)
     return RLF_OK;
 }
 
-/* Calls whose cuts are others than in the base, as rows: "critic.value (tp: 2,
- * pp: 4, dp: 1)". */
+/* Calls whose cuts are others than in the base, as place rows: "critic.value
+ * (tp: 2, pp: 4, dp: 1)". */
 static const char *
 words_of(const trying *t, const rlf_search_candidate *base)
 {

@@ -28,8 +28,8 @@ typedef struct row_list {
     int count;
 } row_list;
 
-/* Changes to rows that may make a plan fit; some kinds change less or more, by
- * level from 0 on. */
+/* Changes to place rows that may make a plan fit; some kinds change less or
+ * more, by level from 0 on. */
 typedef enum remedy {
     RECOMPUTE,
     ZERO,
@@ -81,13 +81,13 @@ host_has(const shortage *of, const rlf_plan *plan, rlf_arena *arena)
     bool any = false;
     for (int i = 0; p && i < p->n_rows; i++)
         any |= p->rows[i].offload == 1;
-    return !of->session->cluster || !any ||
+    return !of->session->planning.cluster || !any ||
            (rlf_trial_weigh(of->session, of->outline, plan, arena, &err,
                             &trial) >= 0 &&
             rlf_trial_host_fits(&trial, &err) >= 0);
 }
 
-/* The same with other rows; INFINITY: there is no such plan. */
+/* The same with other place rows; INFINITY: there is no such plan. */
 static double
 lack_with(const shortage *of, const row_list *rows)
 {
@@ -96,8 +96,8 @@ lack_with(const shortage *of, const row_list *rows)
     rlf_err err = RLF_ERR_NONE;
     rlf_plan *plan;
     double lack = INFINITY;
-    if (rlf_plan_candidate(s->graph, rows->data, rows->count, &s->planning,
-                           arena, &err, &plan) >= 0 &&
+    if (rlf_plan_candidate(s->graph, rows->data, rows->count,
+                           &s->planning.options, arena, &err, &plan) >= 0 &&
         rlf_plan_fits(plan, &err) >= 0 && host_has(of, plan, arena))
         lack = lack_of(of, plan, arena);
     rlf_arena_free(arena);
@@ -121,8 +121,8 @@ name_row(const rlf_session *s, const rlf_place_row *row, rlf_buf *names)
                    row->call ? "." : "", row->call ? row->call->name : "");
 }
 
-/* The row of the whole model, which is added where there is none; NULL: it has
- * no row at all. */
+/* The place row of the whole model, which is added where there is none; NULL:
+ * it has no place row at all. */
 static rlf_place_row *
 whole_row(row_list *rows, int model)
 {
@@ -171,8 +171,8 @@ fewest_lanes(const rlf_session *s, row_list *rows, rlf_buf *names)
     return value;
 }
 
-/* Whole models that are never trained: their rows, which are added where there
- * are none. */
+/* Whole models that are never trained: their place rows, which are added where
+ * there are none. */
 static void
 offload(const rlf_session *s, row_list *rows, rlf_buf *names)
 {
@@ -211,8 +211,8 @@ fewer_tokens(const shortage *of, int model, int level)
     return tokens;
 }
 
-/* Changes rows; `names` gets those that are changed, none if there is nothing
- * (more) to change. Returns the number that is set. */
+/* Changes place rows; `names` gets those that are changed, none if there is
+ * nothing (more) to change. Returns the number that is set. */
 static int
 apply(const shortage *of, remedy kind, int level, row_list *rows,
       rlf_buf *names)
@@ -344,7 +344,7 @@ tell_machines(rlf_session *s, rlf_err *err)
     int machines = rlf_session_machines(s);
     if (!machines)
         return;
-    if (machines == s->cluster->machines)
+    if (machines == s->planning.cluster->machines)
         rlf_err_hint(err,
                      "a plan that fits is found by 'rlflow plan --search'");
     else
@@ -354,10 +354,11 @@ tell_machines(rlf_session *s, rlf_err *err)
                      machines);
 }
 
-/* Adds hints to the error that says what is missing: each row argument (zero:,
- * recompute:, offload:, tokens:, tp:) that alone makes the plan fit, or else as
- * many of them as together do, or else what is missing even then; and, of a
- * cluster, the machines into which a search fits the program. */
+/* Adds hints to the error that says what is missing: each argument of a
+ * place row (zero:, recompute:, offload:, tokens:, tp:) that alone makes the
+ * plan fit, or else as many of them as together do, or else what is missing
+ * even then; and, of a cluster, the machines into which a search fits the
+ * program. */
 static void
 advise(const shortage *of, rlf_err *err)
 {
@@ -377,7 +378,7 @@ advise(const shortage *of, rlf_err *err)
         } else {
             bool other_bits;
             lack = try_together(of, &rows, lack, arena, &together, &other_bits);
-            if (s->cluster)
+            if (s->planning.cluster)
                 rlf_gb_text(lack, 3, text);
             else
                 rlf_bytes_text((uint64_t)fmax(lack, 0), text);
@@ -394,7 +395,7 @@ advise(const shortage *of, rlf_err *err)
                              together.n ? together.p : "those that there are",
                              text);
         }
-        if (s->cluster)
+        if (s->planning.cluster)
             tell_machines(s, err);
     }
     rlf_buf_free(&fits);
@@ -464,10 +465,12 @@ check_cluster(rlf_session *s, const rlf_outline *outline, rlf_arena *arena,
         return rlf_trial_host_fits(&trial, err);
     double *limit = RLF_NEW_ARRAY(arena, double, n);
     for (int r = 0; r < n; r++)
-        limit[r] = rlf_cluster_part_of(s->cluster, r)->machine->device->memory;
+        limit[r] = rlf_cluster_part_of(s->planning.cluster, r)
+                       ->machine->device->memory;
     const shortage of = {.session = s,
                          .outline = outline,
-                         .gpu = s->cluster->parts[0].machine->device->gpu,
+                         .gpu =
+                             s->planning.cluster->parts[0].machine->device->gpu,
                          .limit = limit};
     advise(&of, err);
     return status;

@@ -23,13 +23,13 @@ rlf_prediction_make(rlf_session *s, const rlf_session_found *found,
 {
     rlf_prediction *p = RLF_NEW(s->arena, rlf_prediction);
     const rlf_search_candidate *best = found->best;
-    *p = (rlf_prediction){.place = place,
-                          .cluster = s->cluster->name,
-                          .guessed = s->cluster->guessed && !s->profiles,
-                          .simulated = best->simulated,
-                          .step = best->simulated ? best->step
-                                                  : best->placing.period,
-                          .memory = best->memory};
+    *p = (rlf_prediction){
+        .place = place,
+        .cluster = s->planning.cluster->name,
+        .guessed = s->planning.cluster->guessed && !s->planning.profiles,
+        .simulated = best->simulated,
+        .step = best->simulated ? best->step : best->placing.period,
+        .memory = best->memory};
     if (best->simulated) {
         p->tokens = best->mean->tokens;
         p->idle = best->mean->idle;
@@ -71,7 +71,7 @@ put_number(const char *key, double x, rlf_buf *out)
 static double
 measured(const rlf_session *s, size_t node)
 {
-    return s->taken.count ? rlf_run_call_seconds(s->run, (int)node) : 0;
+    return s->steps.taken.count ? rlf_run_call_seconds(s->run, (int)node) : 0;
 }
 
 static void
@@ -81,7 +81,7 @@ put_calls(const rlf_session *s, rlf_buf *out)
     rlf_buf_puts(out, ",\n \"calls\":[");
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         double took = measured(s, i);
-        if (!(s->prediction->calls[i] > 0) && !(took > 0))
+        if (!(s->planning.prediction->calls[i] > 0) && !(took > 0))
             continue;
         rlf_buf_puts(out, between);
         put_text("{", "call", call_name(s, i), out);
@@ -91,8 +91,8 @@ put_calls(const rlf_session *s, rlf_buf *out)
         if (interval > 1)
             rlf_buf_printf(out, "\"every\":%" PRIu64 ",", interval);
         rlf_buf_puts(out, "\"seconds\":");
-        rlf_buf_number(out, s->prediction->calls[i]);
-        if (s->taken.count) {
+        rlf_buf_number(out, s->planning.prediction->calls[i]);
+        if (s->steps.taken.count) {
             rlf_buf_puts(out, ",\"measured\":");
             rlf_buf_number(out, took);
         }
@@ -102,7 +102,7 @@ put_calls(const rlf_session *s, rlf_buf *out)
     rlf_buf_puts(out, "]");
 }
 
-/* The rows beside `auto`, of which the plan keeps what they say. */
+/* The place rows beside `auto`, of which the plan keeps what they say. */
 static const char *
 kept_rows(const rlf_session *s)
 {
@@ -133,7 +133,7 @@ put_conditions(const rlf_session *s, rlf_buf *out)
 rlf_status
 rlf_prediction_write(const rlf_session *s, rlf_err *err)
 {
-    const rlf_prediction *p = s->prediction;
+    const rlf_prediction *p = s->planning.prediction;
     rlf_buf out = {0};
     if (!p)
         return RLF_OK;
@@ -150,12 +150,12 @@ rlf_prediction_write(const rlf_session *s, rlf_err *err)
         put_number("idle", p->idle, &out);
         put_calls(s, &out);
     }
-    if (s->taken.count) {
-        double n = s->taken.count;
-        rlf_buf_printf(&out, ",\n \"measured_steps\":%u", s->taken.count);
-        put_number("measured_step", s->taken.seconds / n, &out);
+    if (s->steps.taken.count) {
+        double n = s->steps.taken.count;
+        rlf_buf_printf(&out, ",\n \"measured_steps\":%u", s->steps.taken.count);
+        put_number("measured_step", s->steps.taken.seconds / n, &out);
         put_number("measured_tokens_per_second",
-                   s->taken.tokens / s->taken.seconds, &out);
+                   s->steps.taken.tokens / s->steps.taken.seconds, &out);
     }
     put_text(",\n ", "place", p->place, &out);
     rlf_sealed_end(&out);
@@ -235,7 +235,7 @@ read_all(rlf_session *s, const char *path, const json_t *root, rlf_err *err)
     RLF_TRY(rlf_json_get_number(root, path, "tokens_per_second", false, err,
                                 &p->tokens));
     RLF_TRY(read_calls(s, path, root, err, p));
-    s->prediction = p;
+    s->planning.prediction = p;
     return RLF_OK;
 }
 
@@ -247,7 +247,7 @@ read_file(rlf_session *s, const char *path, rlf_err *err)
     const char *other = other_condition(s, root);
     rlf_status status = RLF_OK;
     if (other)
-        rlf_buf_printf(&s->warnings,
+        rlf_buf_printf(&s->warned.lines,
                        "%s is of %s: where the calls run is searched for "
                        "again\n",
                        path, other);
@@ -271,8 +271,8 @@ rlf_prediction_read(rlf_session *s, rlf_err *err, const char **text)
         rlf_err_hint(err, "remove that file: the search is then made again");
         return why.status;
     }
-    if (s->prediction)
-        *text = s->prediction->place;
+    if (s->planning.prediction)
+        *text = s->planning.prediction->place;
     return RLF_OK;
 }
 
@@ -306,10 +306,10 @@ put_row(const char *name, double predicted, double took, rlf_buf *out)
 void
 rlf_prediction_compare(const rlf_session *s, rlf_buf *out)
 {
-    const rlf_prediction *p = s->prediction;
-    if (!p || !s->taken.count)
+    const rlf_prediction *p = s->planning.prediction;
+    if (!p || !s->steps.taken.count)
         return;
-    double step = s->taken.seconds / s->taken.count;
+    double step = s->steps.taken.seconds / s->steps.taken.count;
     const double part = 0.01; /* of a step: what takes less is left out */
     double least = part * (step > p->step ? step : p->step);
     rlf_buf_printf(out, "%-24s %12s %12s %10s\n", "seconds", "predicted",
@@ -323,9 +323,9 @@ rlf_prediction_compare(const rlf_session *s, rlf_buf *out)
         out,
         "measured in %u step%s, of calls in those that have them, on the rank "
         "that each keeps longest; predicted on average over many steps, %s%s\n",
-        s->taken.count, s->taken.count == 1 ? "" : "s",
-        s->like ? "for lengths like those of --like"
-                : "for responses as long as they can be",
+        s->steps.taken.count, s->steps.taken.count == 1 ? "" : "s",
+        s->planning.like ? "for lengths like those of --like"
+                         : "for responses as long as they can be",
         p->guessed ? ", by rates that nobody has measured (rlflow "
                      "profile does)"
                    : "");

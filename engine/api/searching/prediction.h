@@ -8,22 +8,23 @@
 
 typedef struct rlf_prediction {
     const char *place;   /* the plan as text */
-    const char *cluster; /* that it was found for */
-    bool guessed;        /* whose rates nobody has measured */
-    bool simulated;      /* else only the plan is known, and a step by the
-                            estimate */
-    double step, tokens, idle, memory; /* as in rlf_search_candidate */
+    const char *cluster; /* the cluster that the plan was found for */
+    bool guessed;        /* nobody has measured the rates of the cluster */
+    bool simulated; /* the numbers below are a simulation's; else only the plan
+                       is known, and a step by the estimate */
+    /* Numbers of the plan, as in rlf_search_candidate. */
+    double step, tokens, idle, memory;
     const double *calls; /* per node: seconds of a step that has it */
 } rlf_prediction;
 
-/* In the session's arena. */
+/* The prediction is in the session's arena. */
 rlf_prediction *rlf_prediction_make(rlf_session *session,
                                     const rlf_session_found *found,
                                     const char *place);
-/* Reads the prediction of the run's directory to session->prediction, and its
- * plan to *text;
- * NULL, if there is none, or if it is of another program, for other devices or
- * another number of ranks: then session->warnings say so. */
+/* Reads the prediction of the run's directory to session->planning.prediction,
+ * and its plan to *text; NULL, if there is none, or if it is of another
+ * program, for other devices or another number of ranks: then
+ * session->warned.lines say so. */
 rlf_status rlf_prediction_read(rlf_session *session, rlf_err *err,
                                const char **text);
 /* prediction.json, if the session has one, with what was measured so far. */

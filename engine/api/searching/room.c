@@ -75,7 +75,7 @@ fits_anyhow(const rlf_searching *s, rlf_pareto *pareto, rlf_arena *arena)
 static bool
 fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
 {
-    rlf_cluster cluster = *s->session->cluster;
+    rlf_cluster cluster = *s->session->planning.cluster;
     rlf_cluster_part part = cluster.parts[0];
     rlf_err err = RLF_ERR_NONE;
     part.count = machines;
@@ -146,7 +146,7 @@ least_bytes(const rlf_problem *p)
 static int
 machines_too_few(const rlf_searching *s)
 {
-    const rlf_machine_kind *m = s->session->cluster->parts[0].machine;
+    const rlf_machine_kind *m = s->session->planning.cluster->parts[0].machine;
     double bytes =
         SURELY *
         (s->least > 0 ? s->least : least_bytes(&s->out->pareto.problem));
@@ -163,7 +163,7 @@ machines_too_few(const rlf_searching *s)
 int
 rlf_search_room_machines(const rlf_searching *s, int first)
 {
-    const rlf_cluster *c = s->session->cluster;
+    const rlf_cluster *c = s->session->planning.cluster;
     int each = c->parts[0].machine->count, does = 1;
     if (c->n_parts != 1)
         return 0;
@@ -193,7 +193,7 @@ static rlf_status
 add_hint(const rlf_searching *s, rlf_err *err)
 {
     int machines =
-        rlf_search_room_machines(s, s->session->cluster->machines + 1);
+        rlf_search_room_machines(s, s->session->planning.cluster->machines + 1);
     if (machines)
         rlf_err_hint(err,
                      "it fits into %d of these machines; or take smaller "
@@ -219,7 +219,7 @@ rlf_search_room_fail(const rlf_searching *s, rlf_err *err)
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s'%s: the fullest "
              "device lacks %s",
-             s->session->cluster->name, kept ? " as its rows say" : "",
+             s->session->planning.cluster->name, kept ? " as its rows say" : "",
              rlf_gb_text(s->out->found.best.over, 3, lacks));
     if (!kept)
         return add_hint(s, err);
@@ -246,7 +246,8 @@ own_bytes(const rlf_searching *s, rlf_arena *arena)
             0)
             return 0;
         const rlf_device_kind *device =
-            rlf_cluster_part_of(s->session->cluster, ranks[i])->machine->device;
+            rlf_cluster_part_of(s->session->planning.cluster, ranks[i])
+                ->machine->device;
         most = fmax(most, rlf_planned_memory(&opened, device->gpu, arena));
     }
     return most;
@@ -268,7 +269,7 @@ ask_least(const rlf_searching *s, rlf_arena *arena)
 rlf_status
 rlf_search_room_check(rlf_searching *s, rlf_err *err)
 {
-    const rlf_cluster *cluster = s->session->cluster;
+    const rlf_cluster *cluster = s->session->planning.cluster;
     rlf_arena *arena = rlf_arena_new();
     double all = 0;
     for (int r = 0; r < s->plan.ranks; r++)

@@ -150,7 +150,7 @@ static rlf_status
 search_until_fit(rlf_searching *s, rlf_err *err)
 {
     rlf_pareto *pareto = &s->out->pareto;
-    const rlf_cluster *cluster = s->session->cluster;
+    const rlf_cluster *cluster = s->session->planning.cluster;
     double part = 1;
     double *memory = RLF_NEW_ARRAY(s->session->arena, double, s->plan.ranks);
     for (int try = 0; try < TRIES; try++) {
@@ -389,7 +389,8 @@ rlf_session_machines(rlf_session *session)
     int machines = 0;
     if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0 &&
         measure(s, &err) >= 0)
-        machines = rlf_search_room_machines(s, session->cluster->machines);
+        machines =
+            rlf_search_room_machines(s, session->planning.cluster->machines);
     end(s);
     return machines;
 }

@@ -44,7 +44,8 @@ typedef struct rlf_search_candidate {
                          "flatten" */
     int place;        /* "search": by the estimate, from 1 on; else 0 */
     bool first;       /* "first-2" and so on */
-    bool is_known;    /* it is one of those that are searched: */
+    bool is_known; /* it is one of the placements that were searched, `placing`
+                    */
     rlf_placing placing;
     /* It is that one, by its index, with words of generations; -1: none. */
     int base;
@@ -52,13 +53,14 @@ typedef struct rlf_search_candidate {
      * pipeline; NULL: it has no such words. */
     const char *words;
     double without;      /* seconds of a step without them */
-    rlf_place_row *rows; /* of its plan; NULL: none but the plan itself */
+    rlf_place_row *rows; /* the place rows of its plan; NULL: there are none but
+                            the plan itself */
     int n_rows;
     rlf_plan *plan;  /* NULL: there is none */
     double memory;   /* bytes of the rank that takes most; 0: no plan */
     double fill;     /* the largest part of a device's memory that it takes */
     bool host_lacks; /* a host has too little memory for what is offloaded */
-    bool simulated;  /* then: */
+    bool simulated;  /* it was simulated, which gave what follows */
     double step;     /* seconds of one, on average over a run */
     const rlf_mean_step *mean;
     const rlf_page_room *pages; /* per node: what a replica has of them */
@@ -69,20 +71,24 @@ typedef struct rlf_session_search_options {
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
-    bool keeps; /* what the rows of the program say; beside `auto` always */
+    bool keeps;    /* the search keeps what the place rows of the program say;
+                      beside `auto` it always does */
     bool estimate; /* it alone judges: nothing is simulated, and placements of
                       others are left out */
     /* Called before each layout that is measured, with what part of all is
      * done: true ends it, and the search goes on with what there is. NULL:
      * nobody looks. */
-    bool (*measuring)(void *arg, double part); /* with that of `search` */
+    /* Called with the argument of `search`. */
+    bool (*measuring)(void *arg, double part);
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
-    void (*simulating)(void *arg, int i, int n); /* with that of `search` */
+    /* Called with the argument of `search`. */
+    void (*simulating)(void *arg, int i, int n);
 } rlf_session_search_options;
 
 /* A threshold and seats of a generation, with the step that they would give. */
 typedef struct rlf_sampled_point {
-    int base, call; /* of the candidates; of the problem, -1: all generations */
+    int base, call;     /* the candidate, and the call of the problem (-1: all
+                           generations) */
     int migrate, seats; /* seats -1: not said */
     double step;        /* seconds, by simulation */
 } rlf_sampled_point;
@@ -94,7 +100,8 @@ typedef struct rlf_fused_point {
 } rlf_fused_point;
 
 typedef struct rlf_session_found {
-    rlf_session_workload workload; /* what seconds are counted for */
+    /* The lengths that seconds are counted for. */
+    rlf_session_workload workload;
     rlf_pareto pareto;
     rlf_found found;
     rlf_search_candidate
@@ -102,13 +109,13 @@ typedef struct rlf_session_found {
     int n_candidates;
     rlf_sampled_point *sampled; /* all that were simulated */
     int n_sampled;
-    rlf_fused_point *fused; /* likewise */
+    rlf_fused_point *fused; /* the tables that were simulated */
     int n_fused;
     const rlf_search_candidate *best; /* the answer */
     /* Per call of the problem: what its seconds in the answer are made of, by
      * the estimate; 0 where it is none of the placements that are searched. */
     rlf_seconds *terms;
-    bool stopped; /* by `stop`: nothing repeats it */
+    bool stopped; /* `stop` ended it, so nothing repeats it */
 } rlf_session_found;
 
 /* Into how many machines of its cluster's kind the session's program fits, by a
@@ -117,7 +124,7 @@ typedef struct rlf_session_found {
 int rlf_session_machines(rlf_session *session);
 /* After rlf_session_plan of a session with a cluster; in its arena. Of what the
  * program says of placement only shards and lanes change what is found, unless
- * its rows are to be kept. */
+ * its place rows are to be kept. */
 rlf_status rlf_session_find(rlf_session *session,
                               const rlf_session_search_options *options,
                               rlf_err *err, rlf_session_found *out);

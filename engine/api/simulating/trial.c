@@ -9,7 +9,8 @@
 static const rlf_device_kind *
 device_of(const rlf_trial *t, int rank)
 {
-    return rlf_cluster_part_of(t->session->cluster, rank)->machine->device;
+    return rlf_cluster_part_of(t->session->planning.cluster, rank)
+        ->machine->device;
 }
 
 /* Generations have the fewest pages of all ranks, as in a run
@@ -164,7 +165,7 @@ say_host(const rlf_trial *t, int machine, double bytes, double host,
 rlf_status
 rlf_trial_host_fits(const rlf_trial *t, rlf_err *err)
 {
-    const rlf_cluster *cluster = t->session->cluster;
+    const rlf_cluster *cluster = t->session->planning.cluster;
     double bytes = 0;
     for (int r = 0; r < t->plan->ranks; r++) {
         int machine = rlf_cluster_machine(cluster, r);

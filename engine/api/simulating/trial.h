@@ -11,26 +11,28 @@
 #include "engine/timing/seconds.h"
 
 typedef struct rlf_trial {
-    const rlf_session *session; /* with a cluster */
+    /* The session that is simulated, which has a cluster. */
+    const rlf_session *session;
     const rlf_plan *plan;
     rlf_arena *arena;
     rlf_opened *ranks; /* one each */
     rlf_sizes sizes;
     double *memory; /* per rank: bytes that it takes of its device */
     int fullest;    /* the rank that takes the largest part of its device */
-    double fill;    /* that part; above 1 it does not fit */
+    double fill; /* the part of its device that this rank takes; above 1 it does
+                    not fit */
     double *host;   /* per rank: bytes of offloaded weights in its machine */
     rlf_page_room *pages; /* per node, of generations: of a replica */
-    rlf_costs *costs;     /* after rlf_trial_prepare */
-    /* After rlf_trial_run, or of the last rlf_trial_simulate: */
+    rlf_costs *costs; /* seconds of pieces, once rlf_trial_prepare was called */
+    /* What rlf_trial_run found, or the last rlf_trial_simulate: */
     rlf_simulated out;
     rlf_costs_asked asked;
     rlf_timeline timeline;
-    rlf_account account;   /* of the steps that are counted */
+    rlf_account account; /* seconds by purpose, of the steps that are counted */
     const uint32_t *seats; /* per node: of a replica; 0: no limit */
     double seated; /* seconds of a step if no sample waited for a seat or for
                       pages; 0: none does */
-    rlf_step_kind *kinds; /* if not all steps are alike */
+    rlf_step_kind *kinds; /* the kinds of steps, if not all steps are alike */
     int n_kinds;
 } rlf_trial;
 
@@ -38,9 +40,11 @@ typedef struct rlf_trial_options {
     const rlf_speeds *speeds;
     const rlf_workload *workload; /* NULL: all rows as long as can be */
     uint64_t seed;
-    uint32_t warm, steps; /* that are not counted; that are. At least 1 */
-    double spread; /* of rlf_simulate_options: fewer are enough; 0: all */
-    rlf_map *moves; /* of rlf_costs_options */
+    /* Steps that are not counted, and steps that are; at least 1. */
+    uint32_t warm, steps;
+    double spread; /* as in rlf_simulate_options: fewer steps are enough; 0: all
+                      are taken */
+    rlf_map *moves; /* as in rlf_costs_options */
 } rlf_trial_options;
 
 /* Resources and memory of a plan of the session's program, or of a copy of it.

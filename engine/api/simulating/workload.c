@@ -262,7 +262,8 @@ look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
             continue;
         int set = graph->values.data[node->outputs[0]].set;
         const rlf_profile_lengths *seen = rlf_profile_lengths_of(
-            s->like, rlf_profile_call(graph, node, words, sizeof words));
+            s->planning.like,
+            rlf_profile_call(graph, node, words, sizeof words));
         if (!seen)
             continue;
         rlf_length_distribution *d =
@@ -301,7 +302,7 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
             read_said("--lengths", responses, s->arena, err, &out->responses));
         RLF_TRY(check(s, out, true, responses, err));
         out->workload.responses = &out->responses;
-    } else if (s->like) {
+    } else if (s->planning.like) {
         RLF_TRY(look_at_run(s, err, out));
     }
     RLF_TRY(look_at_texts(s, outline, err, out));

@@ -17,13 +17,15 @@ typedef struct rlf_session_workload {
     const rlf_length_distribution **data; /* per resource; NULL: as long as can
                                              be */
     uint64_t *rows;                       /* per resource: of that data, */
-    uint32_t *seen; /* those whose prompts were written; 0: none */
-    int *model;     /* by this one */
+    uint32_t *seen; /* per resource: rows of these whose prompts were written;
+                       0: none */
+    int *model;     /* per resource: the model whose tokenizer wrote them */
     /* Per set whose responses are texts of a data set: that, and how many of
      * its rows were written; 0: none. */
     int *texts;
     uint32_t *written;
-    rlf_sizes sizes; /* how long can be, by the program and its models */
+    /* The most that there can be, by the program and its models. */
+    rlf_sizes sizes;
 } rlf_session_workload;
 
 /* In the session's arena; `out` has to stay where it is. RLF_USAGE for a text
