@@ -12,6 +12,7 @@
 enum {
     LESS_MESHES = 4,  /* below the largest one, of any size */
     LESS_LEVELS = 24, /* of memory, down from what there is */
+    LESS_RANKS = 256, /* on more than these it is as it is */
 };
 
 /* Is it a power of two, or three times one? */
@@ -106,7 +107,8 @@ rlf_search_lanes_list_lesser(rlf_pareto *f, rlf_arena *arena)
     int top = top_level(&f->problem);
     f->lesser = RLF_NEW_ARRAY(arena, rlf_pareto_lesser, n * LESS_LEVELS);
     for (int i = n - 1; i >= 0 && !f->options.room; i--)
-        for (int k = i == n - 1; k < LESS_LEVELS; k++)
+        for (int k = i == n - 1; k < (sizes[i] > LESS_RANKS ? 1 : LESS_LEVELS);
+             k++)
             f->lesser[f->n_lesser++] = (rlf_pareto_lesser){
                 sizes[i], top - k, RLF_NEW_ARRAY(arena, int, models)};
 }

@@ -59,7 +59,7 @@ rlf_less_sizes(const rlf_problem *problem, int sizes[RLF_LESS_SIZES])
 /* Of a power of two of GB; memories that devices have are among them: 141 GB,
  * as much as 80 or 96. */
 static const double parts[] = {1, 141.0 / 128, 1.25, 1.5};
-enum { PARTS_OF_TWO = sizeof parts / sizeof *parts };
+enum { PARTS_OF_TWO = sizeof parts / sizeof *parts, MANY_PART = 2 };
 
 double
 rlf_less_level(int k)
@@ -247,18 +247,21 @@ descend_below(chain *c, double memory, const rlf_placing *seen,
 static int64_t
 moves_of(const chain *c)
 {
-    int64_t n = 0, part = c->scope.ranks > MANY ? 4 : 1;
+    int64_t n = 0, part = c->scope.ranks > MANY ? 16 : 1;
     for (int i = 0; i < c->whole->n_calls; i++)
         n += c->scope.n[i];
     n = EACH * n < c->moves ? EACH * n : c->moves;
     return n < c->moves / part ? n : c->moves / part;
 }
 
-/* The next level that has a walk: of many ranks every other one. */
+/* The next level that has a walk: of many ranks one of 20, 40, 80, 160 GB. */
 static int
 up(const chain *c, int k)
 {
-    return c->scope.ranks > MANY && k != INT_MAX && k % 2 ? k + 1 : k;
+    while (c->scope.ranks > MANY && k != INT_MAX &&
+           (k % PARTS_OF_TWO + PARTS_OF_TWO) % PARTS_OF_TWO != MANY_PART)
+        k++;
+    return k;
 }
 
 /* One walk: *best is what it finds, with infinite period if nothing fits. */
