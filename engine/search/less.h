@@ -11,7 +11,7 @@
 #include "engine/search/search.h"
 
 /* Sizes at most; walks by which the moves of a search are divided. */
-enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 16 };
+enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 64 };
 
 struct rlf_less {
     RLF_VEC(int *) list; /* choices of placements, each once; some may not fit

@@ -10,7 +10,7 @@
 #include "engine/search/less.h"
 
 /* Of the moves of a search that many are made with all that there is. */
-enum { RESTARTS = 3, LOOK_EVERY = 4096, PARTS_HERE = 4 };
+enum { RESTARTS = 3, LOOK_EVERY = 4096, PARTS_HERE = 2 };
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
