@@ -14,6 +14,9 @@
  * powers of two and three times these; of more than ROUND machines powers of
  * two. */
 enum { MACHINES = 8, ROUND = 32 };
+/* Ranks; on more than these walks are fewer and shorter, and on no less than
+ * that part of all. */
+enum { MANY = 256, LEAST_PART = 16 };
 
 /* ---- sizes ---- */
 
@@ -30,6 +33,8 @@ static bool
 is_size(const rlf_problem *p, int ranks)
 {
     const int *machine = p->machine_of;
+    if (p->devices > MANY && ranks < p->devices / LEAST_PART)
+        return false;
     if (!machine || machine[ranks - 1] == machine[0])
         return is_round(ranks);
     int n = machine[ranks] - machine[0];
@@ -86,7 +91,7 @@ rlf_less_level_of(double bytes)
 /* ---- the walks ---- */
 
 enum {
-    MANY = 256,  /* ranks; on more than these walks are fewer and shorter */
+    RESTARTS = 3,
     EACH = 16,   /* moves of a walk for each of its choices, at most */
     LEVELS = 24, /* below the memory with which no placement waits */
     SLACKS = RLF_LESS_SLACKS,
@@ -147,7 +152,8 @@ set_scope(chain *c, int ranks)
 {
     bool any = true;
     c->scope.ranks = ranks;
-    c->scope.brief = ranks > MANY;
+    c->scope.restarts = RESTARTS;
+    c->scope.rounds = ranks <= MANY;
     for (int i = 0; i < c->whole->n_calls; i++) {
         const rlf_problem_call *call = &c->whole->calls[i];
         int n = 0;
@@ -303,7 +309,7 @@ walk(chain *c, double level, double below, uint32_t stream,
     for (int i = SLACKS - 1; i > 0; i--) {
         double memory = level * (1 - i * RLF_LESS_SLACK);
         add(c, level, &slack[i]);
-        if (i % 2 == 0 && memory > below && c->scope.ranks <= MANY)
+        if (i == SLACKS / 2 && memory > below && c->scope.ranks <= MANY)
             descend_below(c, memory, &slack[i], n ? &starts[n - 1] : NULL);
     }
 }

@@ -27,8 +27,8 @@ void rlf_less_find(const rlf_problem *problem,
                    rlf_less *out);
 /* The numbers of ranks on which walks are made: of the devices of the first
  * machine powers of two and three times these, any number of whole machines up
- * to 8, from there on likewise, of more than 32 powers of two, and all.
- * Ascending; returns how many. */
+ * to 8, from there on likewise, of more than 32 powers of two, and all; of more
+ * than 256 ranks no less than a sixteenth. Ascending; returns how many. */
 int rlf_less_sizes(const rlf_problem *problem, int sizes[RLF_LESS_SIZES]);
 /* Bytes of the k-th of the memories in which walks are made, of which four are
  * between a power of two GB and the next; k may be negative. */

@@ -9,8 +9,8 @@
 #include "engine/base/vec.h"
 #include "engine/search/less.h"
 
-/* Of the moves of a search that many are made with all that there is. */
-enum { RESTARTS = 3, LOOK_EVERY = 4096, PARTS_HERE = 2 };
+/* Of annealing with all that there is. */
+enum { RESTARTS = 8, ROUNDS = 2, LOOK_EVERY = 4096 };
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
@@ -466,15 +466,15 @@ rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
     w.chance = rlf_splitmix_begin(options->seed, stream);
     for (int i = 0; i < n_starts; i++)
         descend(&w, &starts[i]);
-    for (int r = 0; r < RESTARTS && !out->stopped; r++) {
+    for (int r = 0; r < scope->restarts && !out->stopped; r++) {
         if (r || !isfinite(out->best.period))
             begin(&w, r % 2);
         else
             copy(problem, &w.now, &out->best);
-        out->stopped = anneal(&w, options->moves / RESTARTS, options);
+        out->stopped = anneal(&w, options->moves / scope->restarts, options);
         descend(&w, &out->best);
     }
-    if (!scope->brief)
+    for (int i = 0; i < scope->rounds; i++)
         look_around(&w, options);
     out->looks = w.looks;
 }
@@ -625,7 +625,8 @@ walk_here(rlf_estimator *e, const rlf_problem *problem,
           const rlf_search_options *options, const rlf_placing *start,
           rlf_arena *arena, rlf_found *out)
 {
-    rlf_search_scope all = {.ranks = problem->devices};
+    rlf_search_scope all = {
+        .ranks = problem->devices, .restarts = RESTARTS, .rounds = ROUNDS};
     for (int i = 0; i < problem->n_calls; i++) {
         int n = problem->calls[i].n_choices;
         all.n[i] = n;
@@ -667,11 +668,9 @@ add_others(rlf_estimator *e, const rlf_problem *p,
            const rlf_search_options *options, rlf_arena *scratch,
            rlf_found *out)
 {
-    rlf_search_options some = *options;
     rlf_found found[2];
     double least = out->best.period;
-    some.moves /= PARTS_HERE;
-    walk_here(e, p, &some, &out->best, scratch, &found[0]);
+    walk_here(e, p, options, &out->best, scratch, &found[0]);
     out->stopped |= found[0].stopped;
     out->looks += found[0].looks;
     found[1] = *out;

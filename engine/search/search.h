@@ -91,7 +91,8 @@ void rlf_search_recut(rlf_estimator *e, const rlf_problem *problem,
 /* Choices that a walk may take: those on the first ranks. */
 typedef struct rlf_search_scope {
     int ranks;
-    bool brief; /* what is next to those that are kept is not looked at */
+    int restarts; /* of annealing, which share the moves */
+    int rounds; /* in which what is next to those that are kept is looked at */
     int *choices[RLF_SEARCH_CALLS]; /* per call, ascending */
     int n[RLF_SEARCH_CALLS];
 } rlf_search_scope;

@@ -7,6 +7,7 @@
  * Lanes decide sums, so they are fixed while placements are searched; this is
  * the one place where several are compared by what all calls take. */
 #include "engine/api/searching/candidate.h"
+#include "engine/search/less.h"
 
 #include <math.h>
 
@@ -28,6 +29,11 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
     return plan;
 }
 
+/* Lanes with which a short search is that many times as long as the step to
+ * beat are given up. */
+#define NEAR 1.05
+enum { SHORT_MOVES = 8000 };
+
 /* The program with the lanes of `less`, in an arena of its own. */
 typedef struct trial {
     rlf_arena *arena;
@@ -47,8 +53,24 @@ ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
     return 2 * less->ranks == all ? all : less->ranks;
 }
 
+static bool
+is_near(const rlf_problem *problem, const rlf_search_options *options,
+        double least, rlf_arena *arena)
+{
+    const rlf_less none = {0};
+    rlf_search_options few = *options;
+    rlf_found found;
+    few.less = &none;
+    few.may = NULL;
+    if (few.moves > SHORT_MOVES)
+        few.moves = SHORT_MOVES;
+    rlf_search(problem, &few, arena, &found);
+    return found.best.period < NEAR * least;
+}
+
+/* `least`: the step to beat. */
 static trial *
-try_lanes(rlf_searching *s, const rlf_pareto_lesser *less)
+try_lanes(rlf_searching *s, const rlf_pareto_lesser *less, double least)
 {
     rlf_arena *arena = rlf_arena_new();
     trial *t = RLF_NEW(arena, trial);
@@ -66,6 +88,8 @@ try_lanes(rlf_searching *s, const rlf_pareto_lesser *less)
         search.may = rlf_search_may;
         search.may_arg = &ask;
         t->pareto.problem.memory = s->out->pareto.problem.memory;
+        if (!is_near(&t->pareto.problem, &search, least, arena))
+            return t;
         rlf_search(&t->pareto.problem, &search, arena, &found);
         t->best = found.best;
         t->less = found.less;
@@ -104,7 +128,7 @@ best_lanes(rlf_searching *s, const rlf_pareto_lesser **best)
         const rlf_pareto_lesser *less = &f->lesser[i];
         if (least_on(&f->problem, ranks_of_trial(s, less)) >= least)
             continue;
-        trial *now = try_lanes(s, less);
+        trial *now = try_lanes(s, less, least);
         if (now->period < least) {
             trial *last = kept;
             least = now->period;
