@@ -14,9 +14,8 @@
  * powers of two and three times these; of more than ROUND machines powers of
  * two. */
 enum { MACHINES = 8, ROUND = 32 };
-/* Ranks; on more than these walks are fewer and shorter, and on no less than
- * that part of all. */
-enum { MANY = 256, LEAST_PART = 16 };
+/* On more ranks than MANY walks are on no less than that part of all. */
+enum { MANY = RLF_LESS_MANY, LEAST_PART = 16 };
 
 /* ---- sizes ---- */
 

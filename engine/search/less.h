@@ -10,6 +10,9 @@
 #include "engine/search/placed.h"
 #include "engine/search/search.h"
 
+/* Ranks; on more than these walks are fewer and shorter, and no answer is found
+ * by them alone. */
+enum { RLF_LESS_MANY = 256 };
 /* Sizes at most; walks by which the moves of a search are divided. */
 enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 64 };
 

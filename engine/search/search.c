@@ -662,14 +662,15 @@ keep_longer(rlf_estimator *e, const rlf_problem *p, const rlf_placing *from,
 
 /* Adds others that are kept. They are looked for with just as much memory as
  * there is, so with more they may not be found: what is shorter than the answer
- * is left out. */
+ * is left out, but on more ranks than those for which walks are enough. */
 static void
 add_others(rlf_estimator *e, const rlf_problem *p,
            const rlf_search_options *options, rlf_arena *scratch,
            rlf_found *out)
 {
     rlf_found found[2];
-    double least = out->best.period;
+    bool lawful = p->devices <= RLF_LESS_MANY;
+    double least = lawful ? out->best.period : 0;
     walk_here(e, p, options, &out->best, scratch, &found[0]);
     out->stopped |= found[0].stopped;
     out->looks += found[0].looks;
@@ -681,6 +682,8 @@ add_others(rlf_estimator *e, const rlf_problem *p,
         for (int i = 0; i < found[f].n_kept; i++)
             keep_longer(e, p, &found[f].kept[i], least, scratch, out);
     keep_longer(e, p, &out->best, least, scratch, out);
+    if (rlf_placing_better(&out->kept[0], &out->best))
+        copy(p, &out->best, &out->kept[0]);
 }
 
 /* It was stopped, maybe before it came to all ranks: from the best so far
