@@ -179,13 +179,13 @@ rlf_prefixes_valid(const rlf_prefixes *p, const int32_t *offsets,
 {
     if (!p->starts || !p->parents)
         return !p->starts && !p->parents;
-    for (int64_t s = 0, root = 0; s < n_seqs; s++) {
+    for (int64_t s = 0, first = 0; s < n_seqs; s++) {
         int64_t start = p->starts[s], of = p->parents[s];
         if (of < 0) {
-            root = s;
+            first = s;
             if (of != -1 || start != 0)
                 return false;
-        } else if (of < root || of >= s || start <= p->starts[of] ||
+        } else if (of < first || of >= s || start <= p->starts[of] ||
                    start > p->starts[of] + offsets[of + 1] - offsets[of]) {
             return false;
         }
