@@ -14,7 +14,7 @@
  * by them alone. */
 enum { RLF_LESS_MANY = 256 };
 /* Sizes at most; walks by which the moves of a search are divided. */
-enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 64 };
+enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 16 };
 
 struct rlf_less {
     RLF_VEC(int *) list; /* choices of placements, each once; some may not fit
