@@ -433,7 +433,7 @@ int
 main(void)
 {
     const char *set = getenv("RLFLOW_TEST_ESTIMATE");
-    int first = 0, n = quick() ? 30 : 120, print = 0, compared = 0;
+    int first = 0, n = 120, print = 0, compared = 0;
     if (set && sscanf(set, "%d,%d", &n, &print) == 2) {
         first = n;
         n = print;
