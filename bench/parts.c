@@ -317,7 +317,7 @@ now_all(double out[3])
     out[2] = (double)use.ru_stime.tv_sec + 1e-6 * (double)use.ru_stime.tv_usec;
 }
 
-/* What has gone by since `from`. */
+/* The time that has gone by since `from`. */
 static void
 since(const double from[3], double out[3])
 {

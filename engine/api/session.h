@@ -230,8 +230,8 @@ typedef struct rlf_session_directory_state {
     bool complete;           /* the final checkpoint is written */
 } rlf_session_directory_state;
 
-/* What is kept while a run opens, so that it leaves nothing behind where it
- * does not begin (rundir/rollback.c). */
+/* State that is kept while a run opens, so that it leaves nothing behind where
+ * it does not begin (rundir/rollback.c). */
 typedef struct rlf_session_opening_state {
     rlf_mutex mutex;       /* taken to make files, and for what follows */
     rlf_comm_world *world; /* the world once all processes have met; else NULL
@@ -307,7 +307,7 @@ struct rlf_session {
                         host program's locale is */
     rlf_err err;
 
-    /* What was asked. */
+    /* The caller's requests. */
     rlf_session_options options;
     struct {
         rlf_log_function *log; /* NULL: the standard error */
@@ -355,7 +355,7 @@ struct rlf_session {
     rlf_session_steps_state steps;
     rlf_session_stop_state stop;
 
-    /* What it writes and says. */
+    /* Files and messages of the session. */
     rlf_session_logging_state logging;
     rlf_session_directory_state directory;
     rlf_session_opening_state opening;

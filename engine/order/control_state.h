@@ -46,7 +46,7 @@ typedef struct track {
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell, */
     int opener;     /* the rank that answers that OPEN */
-    /* What is known of a generation at work: */
+    /* State of a generation at work: */
     int *maker;         /* per row: the replica that makes it; -1: complete */
     int *going;         /* per row: where it goes on, while that is posted */
     uint32_t *left;     /* per replica: rows that it has still to make */
@@ -87,7 +87,7 @@ typedef struct ready {
     const uint32_t *rows;
     uint32_t n_rows;
     const int *to; /* per row: its replica */
-    /* What was found of a piece when `changes` of the control was `looked`: */
+    /* Findings of a piece, from when `changes` of the control was `looked`: */
     uint64_t looked;
     uint32_t *going; /* rows of the decision that can go; there is room for so
                         many: */
