@@ -12,6 +12,8 @@ kernel_isa_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
 	%D%/cut.h \
+	%D%/micro.h \
+	%D%/parts.h \
 	%D%/dense.c \
 	%D%/dropout.c \
 	%D%/head.c %D%/head.h %D%/heads.h \

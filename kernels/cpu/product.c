@@ -13,7 +13,8 @@
 #include "engine/base/clock.h"
 #include "kernels/cpu/ahead.h"
 #include "kernels/cpu/cut.h"
-#include "kernels/cpu/panel.h"
+#include "kernels/cpu/micro.h"
+#include "kernels/cpu/parts.h"
 
 /* A task is at most MC rows (cut.h), NC columns of c (GRAD_NC of a gradient),
  * and at a time KC of k: what it copies and reads again fits a second-level
@@ -60,7 +61,6 @@ typedef struct micro {
  * that and a part of what other operations touch. */
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
-#define UNROLL _Pragma("GCC unroll 16")
 /* The distance, in floats, at which a panel is prefetched ahead of its use. */
 #define AHEAD (16 * NR)
 
@@ -133,94 +133,40 @@ typedef void micro_fn(const micro *o);
 /* x rows: k runs along a row; dy rows: k (the token) runs down a column */
 #define MICRO(m, nv)                                                         \
     static void along_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE, false); }                        \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE, false); }                 \
     static void down_##m##_##nv(const micro *o)                              \
     { micro_run(o, m, nv, 1, o->a_k, FETCH_NONE, false); }
-#if MR == 9
-#define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) \
-    X(7, nv) X(8, nv) X(9, nv)
-#else
-#define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv)
-#endif
-EACH_M(MICRO, 1)
-EACH_M(MICRO, 2)
-#if NV == 3
-EACH_M(MICRO, 3)
-#endif
-#define FIRST(m, nv)                                                         \
+EACH_MICRO(MICRO)
+#define WHOLE(m, nv)                                                         \
     static void first_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_B, false); }                           \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_B, false); }                    \
     static void next_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT, false); }                        \
-    static void prefetch_##m##_##nv(const micro *o)                              \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT, false); }                 \
+    static void prefetch_##m##_##nv(const micro *o)                          \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_SOON, false); }                 \
     static void narrow_##m##_##nv(const micro *o)                            \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_B, true); }                     \
     static void again_##m##_##nv(const micro *o)                             \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE, true); }
-#if NV == 3
-EACH_M(FIRST, 3)
-#else
-EACH_M(FIRST, 2)
-#endif
-#define FIRSTS(m, nv) first_##m##_##nv,
-#define NEXTS(m, nv) next_##m##_##nv,
-#define PREFETCHES(m, nv) prefetch_##m##_##nv,
-#define NARROWS(m, nv) narrow_##m##_##nv,
-#define AGAINS(m, nv) again_##m##_##nv,
-/* of a panel's tiles, the first, where nobody brought the panel before */
-static micro_fn *const firsts[MR + 1] = {
-    NULL,
-#if NV == 3
-    EACH_M(FIRSTS, 3)
-#else
-    EACH_M(FIRSTS, 2)
-#endif
-};
-/* those that bring the next panel */
-static micro_fn *const nexts[MR + 1] = {
-    NULL,
-#if NV == 3
-    EACH_M(NEXTS, 3)
-#else
-    EACH_M(NEXTS, 2)
-#endif
-};
-/* those that bring that, if any, and what other operations touch */
-static micro_fn *const prefetches[MR + 1] = {
-    NULL,
-#if NV == 3
-    EACH_M(PREFETCHES, 3)
-#else
-    EACH_M(PREFETCHES, 2)
-#endif
-};
-/* of a panel of bf16 the first, and those behind it */
-static micro_fn *const narrows[2][MR + 1] = {
-#if NV == 3
-    {NULL, EACH_M(NARROWS, 3)},
-    {NULL, EACH_M(AGAINS, 3)},
-#else
-    {NULL, EACH_M(NARROWS, 2)},
-    {NULL, EACH_M(AGAINS, 2)},
-#endif
-};
+EACH_WHOLE(WHOLE)
 #define ALONG(m, nv) along_##m##_##nv,
 #define DOWN(m, nv) down_##m##_##nv,
-static micro_fn *const along[NV + 1][MR + 1] = {
-    [1] = {NULL, EACH_M(ALONG, 1)},
-    [2] = {NULL, EACH_M(ALONG, 2)},
-#if NV == 3
-    [3] = {NULL, EACH_M(ALONG, 3)},
-#endif
-};
-static micro_fn *const down[NV + 1][MR + 1] = {
-    [1] = {NULL, EACH_M(DOWN, 1)},
-    [2] = {NULL, EACH_M(DOWN, 2)},
-#if NV == 3
-    [3] = {NULL, EACH_M(DOWN, 3)},
-#endif
-};
+#define FIRST(m, nv) first_##m##_##nv,
+#define NEXT(m, nv) next_##m##_##nv,
+#define PREFETCH(m, nv) prefetch_##m##_##nv,
+#define NARROW(m, nv) narrow_##m##_##nv,
+#define AGAIN(m, nv) again_##m##_##nv,
+static micro_fn *const along[NV + 1][MR + 1] = MICRO_TABLE(ALONG);
+static micro_fn *const down[NV + 1][MR + 1] = MICRO_TABLE(DOWN);
+/* of a panel's tiles, the first, where nobody brought the panel before */
+static micro_fn *const firsts[MR + 1] = WHOLE_TABLE(FIRST);
+/* those that bring the next panel */
+static micro_fn *const nexts[MR + 1] = WHOLE_TABLE(NEXT);
+/* those that bring that, if any, and what other operations touch */
+static micro_fn *const prefetches[MR + 1] = WHOLE_TABLE(PREFETCH);
+/* of a panel of bf16 the first, and those behind it */
+static micro_fn *const narrows[2][MR + 1] = {WHOLE_TABLE(NARROW),
+                                             WHOLE_TABLE(AGAIN)};
 // clang-format on
 
 /* Tiles of a panel that share the fetching of the next one: each step of k
@@ -651,30 +597,6 @@ product_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
-/* Complete shards and parts, and see that the parts make up k. */
-static rlf_status
-find_parts(rlf_product_args *a, rlf_err *err)
-{
-    a->shards = rlf_shards_of(a->shards);
-    NEED(a->shards.of <= RLF_MOST_SHARDS && a->shards.first >= 0 &&
-             a->shards.count > 0 &&
-             a->shards.first + a->shards.count <= a->shards.of,
-         "product");
-    int64_t k = 0;
-    if (!a->parts) {
-        NEED(a->shards.count == a->shards.of, "product");
-        a->parts = &a->k;
-        a->n_parts = 1;
-    }
-    for (int i = 0; i < a->n_parts; i++)
-        k += rlf_pieces_held(a->shards, a->parts[i],
-                             a->pieces ? a->pieces[i] : 0);
-    NEED(k == a->k, "product");
-    NEED(!a->by_shard || (!is_along(a) && a->n_parts == 1 && !a->pieces),
-         "product");
-    return RLF_OK;
-}
-
 rlf_status
 ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
 {
@@ -682,6 +604,8 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
     product_plan p = {.a = *args};
     rlf_product_args *a = &p.a;
     RLF_TRY(find_parts(a, err));
+    NEED(!a->by_shard || (!is_along(a) && a->n_parts == 1 && !a->pieces),
+         "product");
     if (a->m == 0 || a->n == 0)
         return RLF_OK;
     if (a->add && a->bias) {

@@ -9,11 +9,13 @@
  *
  * Sums over shards of k are rounded each, and so is each sum of their tree: as
  * those that ranks add up. */
+#include "kernels/cpu/cut.h"
+#include "kernels/cpu/micro.h"
 #include "kernels/cpu/pairs.h"
-#include "kernels/cpu/panel.h"
+#include "kernels/cpu/parts.h"
 
-/* A task is at most MC rows and NC columns of c (GRAD_NC of a gradient). */
-#define MC (MR * 28)
+/* A task is at most MC rows (cut.h) and NC columns of c (GRAD_NC of a
+ * gradient). */
 #define NC 576
 #define GRAD_NC 384
 #define GRAD_KC 512
@@ -46,7 +48,6 @@ typedef struct micro {
  * a part of the panel that follows. */
 typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT } ahead;
 
-#define UNROLL _Pragma("GCC unroll 16")
 /* The distance, in lanes, at which a panel is prefetched ahead of its use. */
 #define AHEAD (16 * NR)
 #define ALL_BITS 0xffffffffu
@@ -160,50 +161,23 @@ typedef void micro_fn(const micro *o);
     { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE); }                        \
     static void down_##m##_##nv(const micro *o)                              \
     { micro_run(o, m, nv, 1, MR, FETCH_NONE); }
-#if MR == 9
-#define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) \
-    X(7, nv) X(8, nv) X(9, nv)
-#else
-#define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv)
-#endif
-#if NV == 3
-#define EACH_WHOLE(X) EACH_M(X, 3)
-#else
-#define EACH_WHOLE(X) EACH_M(X, 2)
-#endif
-EACH_M(MICRO, 1)
-EACH_M(MICRO, 2)
-#if NV == 3
-EACH_M(MICRO, 3)
-#endif
-#define FETCH(m, nv)                                                         \
+EACH_MICRO(MICRO)
+#define WHOLE(m, nv)                                                         \
     static void first_##m##_##nv(const micro *o)                             \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_B); }                           \
     static void next_##m##_##nv(const micro *o)                              \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT); }
-EACH_WHOLE(FETCH)
-#define FIRSTS(m, nv) first_##m##_##nv,
-#define NEXTS(m, nv) next_##m##_##nv,
+EACH_WHOLE(WHOLE)
 #define ALONG(m, nv) along_##m##_##nv,
 #define DOWN(m, nv) down_##m##_##nv,
+#define FIRST(m, nv) first_##m##_##nv,
+#define NEXT(m, nv) next_##m##_##nv,
+static micro_fn *const along[NV + 1][MR + 1] = MICRO_TABLE(ALONG);
+static micro_fn *const down[NV + 1][MR + 1] = MICRO_TABLE(DOWN);
 /* of a panel's tiles, the first, where nobody brought the panel before */
-static micro_fn *const firsts[MR + 1] = {NULL, EACH_WHOLE(FIRSTS)};
+static micro_fn *const firsts[MR + 1] = WHOLE_TABLE(FIRST);
 /* those that bring the next panel */
-static micro_fn *const nexts[MR + 1] = {NULL, EACH_WHOLE(NEXTS)};
-static micro_fn *const along[NV + 1][MR + 1] = {
-    [1] = {NULL, EACH_M(ALONG, 1)},
-    [2] = {NULL, EACH_M(ALONG, 2)},
-#if NV == 3
-    [3] = {NULL, EACH_M(ALONG, 3)},
-#endif
-};
-static micro_fn *const down[NV + 1][MR + 1] = {
-    [1] = {NULL, EACH_M(DOWN, 1)},
-    [2] = {NULL, EACH_M(DOWN, 2)},
-#if NV == 3
-    [3] = {NULL, EACH_M(DOWN, 3)},
-#endif
-};
+static micro_fn *const nexts[MR + 1] = WHOLE_TABLE(NEXT);
 // clang-format on
 
 /* Tiles of a panel that share the fetching of the next one: each step asks for
@@ -263,11 +237,6 @@ copy_row(const rlf_real *x, int64_t from, int64_t to, uint32_t *out)
         *out = pair_of(x[to - 1].bits, PAIR_NONE);
 }
 
-/* A block of c: rows row.., columns first..last-1. */
-typedef struct block {
-    int64_t row, n_rows, first, last;
-} block;
-
 /* A range of k, and rows of x there. */
 typedef struct range {
     int64_t from, to, pairs, ld;
@@ -283,7 +252,7 @@ row_lanes(int64_t pairs)
 }
 
 static range
-copy_rows(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
+copy_rows(const rlf_product_args *a, const task *d, int64_t from, int64_t to,
           char *scratch)
 {
     int64_t ldx = or_dense(a->ldx, a->k);
@@ -303,7 +272,7 @@ panel_at(const rlf_product_args *a, int64_t n, int64_t pair)
 
 /* Sums of one panel over a range, onto `start` if there is one. */
 static bool
-sum_panel(const rlf_product_args *a, const block *d, int64_t n, const range *r,
+sum_panel(const rlf_product_args *a, const task *d, int64_t n, const range *r,
           const float *start, float *c, int64_t ldc, bool fetched,
           const uint32_t *next)
 {
@@ -325,7 +294,7 @@ sum_panel(const rlf_product_args *a, const block *d, int64_t n, const range *r,
 
 /* Rows of sums become c: with bias and what is there, rounded. */
 static void
-finish(const rlf_product_args *a, const block *d, int64_t n, int64_t w,
+finish(const rlf_product_args *a, const task *d, int64_t n, int64_t w,
        const float *sum, int64_t ld, bool starts, rlf_real *c, int64_t ldc)
 {
     const float *bias = starts && a->bias ? a->bias + n : NULL;
@@ -361,7 +330,7 @@ k_at_once(int64_t rows, int64_t k)
 
 /* All of k at once: a panel's sums are finished before the next panel. */
 static void
-whole_sums(const rlf_product_args *a, const block *d, char *scratch)
+whole_sums(const rlf_product_args *a, const task *d, char *scratch)
 {
     int64_t ldc = or_dense(a->ldc, a->n);
     bool direct = a->c_f32 && !a->add && !a->bias, fetched = false;
@@ -385,7 +354,7 @@ whole_sums(const rlf_product_args *a, const block *d, char *scratch)
 /* Sums of the block's columns over k of from..to-1, onto what is there if
  * `more`. */
 static void
-sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
+sum_range(const rlf_product_args *a, const task *d, int64_t from, int64_t to,
           bool more, char *scratch)
 {
     float *sums = (float *)scratch + ROW_LANES;
@@ -407,7 +376,7 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
 
 /* Partial sum s, over its shard of each part of k, to c. */
 static void
-shard_sum(const rlf_product_args *a, int s, const block *d, rlf_real *c,
+shard_sum(const rlf_product_args *a, int s, const task *d, rlf_real *c,
           int64_t ldc, char *scratch)
 {
     const rlf_shards *h = &a->shards;
@@ -428,7 +397,7 @@ shard_sum(const rlf_product_args *a, int s, const block *d, rlf_real *c,
 /* The sum of partial sums first..first+n-1 in a binary tree, each rounded;
  * `rest` is room for a block per level. */
 static void
-shard_tree(const rlf_product_args *a, int first, int n, const block *d,
+shard_tree(const rlf_product_args *a, int first, int n, const task *d,
            rlf_real *c, int64_t ldc, rlf_real *rest, char *scratch)
 {
     if (n == 1) {
@@ -455,7 +424,7 @@ void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
 {
-    const block d = {row, n_rows, first, last};
+    const task d = {row, n_rows, first, last};
     int64_t ldc = or_dense(a->ldc, a->n);
     int count = a->shards.count > 1 ? a->shards.count : 1, levels = 0;
     if (count == 1 && a->n_parts <= 1 && k_at_once(n_rows, a->k) == a->k) {
@@ -466,7 +435,7 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
         levels++;
     int64_t most = REST_BYTES / (n_rows * (4 + 2 * levels)) / NR * NR;
     for (int64_t n = first; n < last; n += most) {
-        block part = {row, n_rows, n, n + most < last ? n + most : last};
+        task part = {row, n_rows, n, n + most < last ? n + most : last};
         float *sums = (float *)(void *)scratch + ROW_LANES;
         rlf_real *c = a->c_f32 ? NULL : a->c + row * ldc + n;
         rlf_real *rest = (rlf_real *)(sums + n_rows * (part.last - part.first));
@@ -479,66 +448,19 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
     }
 }
 
-/* A product cut into tasks: row blocks within column groups. */
 typedef struct product_plan {
     rlf_product_args a;
-    int64_t row_step, n_row_blocks, col_step;
+    cut_plan cut;
 } product_plan;
 
 static void
 product_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     const product_plan *p = ctx;
-    for (int64_t t = first; t < last; t++) {
-        int64_t row = t % p->n_row_blocks * p->row_step;
-        int64_t col = t / p->n_row_blocks * p->col_step;
-        int64_t rows = p->a.m - row < p->row_step ? p->a.m - row : p->row_step;
-        int64_t end = col + p->col_step < p->a.n ? col + p->col_step : p->a.n;
-        ISA(product_part)(&p->a, row, rows, col, end, scratch);
+    for (int64_t i = first; i < last; i++) {
+        task t = task_of(&p->cut, i);
+        ISA(product_part)(&p->a, t.row, t.n_rows, t.first, t.last, scratch);
     }
-}
-
-/* Row blocks and column groups (of at most `nc` columns) for an output of m
- * rows and n columns: even, and enough of them for the threads. */
-static void
-cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc, int64_t *row_step,
-    int64_t *n_row_blocks, int64_t *col_step)
-{
-    int threads = ((rlf_cpu_queue *)queue)->n_threads;
-    int64_t panels = n_panels(n), tiles = (m + MR - 1) / MR;
-    int64_t want = threads > 1 ? 4 * threads : 1;
-    int64_t blocks = (m + MC - 1) / MC, groups = (n + nc - 1) / nc;
-    if (groups * blocks < want && m > MC / 2)
-        blocks = (m + MC / 2 - 1) / (MC / 2);
-    if (groups * blocks < want)
-        groups = (want + blocks - 1) / blocks;
-    groups = groups < panels ? groups : panels;
-    *row_step = (tiles + blocks - 1) / blocks * MR;
-    *n_row_blocks = (m + *row_step - 1) / *row_step;
-    *col_step = (panels + groups - 1) / groups * NR;
-}
-
-/* Complete shards and parts, and see that the parts make up k. */
-static rlf_status
-find_parts(rlf_product_args *a, rlf_err *err)
-{
-    a->shards = rlf_shards_of(a->shards);
-    NEED(a->shards.of <= RLF_MOST_SHARDS && a->shards.first >= 0 &&
-             a->shards.count > 0 &&
-             a->shards.first + a->shards.count <= a->shards.of,
-         "product");
-    NEED(a->shards.count == 1 || !a->c_f32, "product");
-    int64_t k = 0;
-    if (!a->parts) {
-        NEED(a->shards.count == a->shards.of, "product");
-        a->parts = &a->k;
-        a->n_parts = 1;
-    }
-    for (int i = 0; i < a->n_parts; i++)
-        k += rlf_pieces_held(a->shards, a->parts[i],
-                             a->pieces ? a->pieces[i] : 0);
-    NEED(k == a->k, "product");
-    return RLF_OK;
 }
 
 rlf_status
@@ -549,11 +471,11 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
     product_plan p = {.a = *args};
     rlf_product_args *a = &p.a;
     RLF_TRY(find_parts(a, err));
+    NEED(a->shards.count == 1 || !a->c_f32, "product");
     if (a->m == 0 || a->n == 0)
         return RLF_OK;
-    cut(queue, a->m, a->n, NC, &p.row_step, &p.n_row_blocks, &p.col_step);
-    int64_t groups = (a->n + p.col_step - 1) / p.col_step;
-    rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
+    p.cut = cut(queue, a->m, a->n, NC);
+    rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   1.0 * (double)a->m * (double)a->n * (double)a->k,
                   product_tasks, &p);
     return RLF_OK;
@@ -563,7 +485,7 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
 
 typedef struct grad_plan {
     rlf_product_grad_args a;
-    int64_t row_step, n_row_blocks, col_step;
+    cut_plan cut;
 } grad_plan;
 
 /* Columns of two neighbouring tokens as pairs, n of them; without a second
@@ -660,13 +582,9 @@ static void
 grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     const grad_plan *p = ctx;
-    const rlf_product_grad_args *a = &p->a;
-    for (int64_t t = first; t < last; t++) {
-        int64_t row = t % p->n_row_blocks * p->row_step;
-        int64_t col = t / p->n_row_blocks * p->col_step;
-        int64_t rows = a->n - row < p->row_step ? a->n - row : p->row_step;
-        int64_t end = col + p->col_step < a->k ? col + p->col_step : a->k;
-        grad_part(a, row, rows, col, end, scratch);
+    for (int64_t i = first; i < last; i++) {
+        task t = task_of(&p->cut, i);
+        grad_part(&p->a, t.row, t.n_rows, t.first, t.last, scratch);
     }
 }
 
@@ -682,9 +600,8 @@ ISA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
     a->lddy = or_dense(a->lddy, a->n);
     a->ldx = or_dense(a->ldx, a->k);
     a->lddw = or_dense(a->lddw, a->k);
-    cut(queue, a->n, a->k, GRAD_NC, &p.row_step, &p.n_row_blocks, &p.col_step);
-    int64_t groups = (a->k + p.col_step - 1) / p.col_step;
-    rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
+    p.cut = cut(queue, a->n, a->k, GRAD_NC);
+    rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   1.0 * (double)a->m * (double)a->n * (double)a->k, grad_tasks,
                   &p);
     return RLF_OK;
