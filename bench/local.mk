@@ -74,6 +74,9 @@ EXTRA_PROGRAMS += %D%/model
 %C%_model_SOURCES = %D%/model.c %D%/peaks.c %D%/peaks.h
 %C%_model_LDADD = $(NODES_LIBS) $(peaks_libs)
 
+bench_programs += %D%/history
+EXTRA_PROGRAMS += %D%/history
+%C%_history_LDADD = $(NODES_LIBS)
 bench_programs += %D%/prefix
 EXTRA_PROGRAMS += %D%/prefix
 %C%_prefix_LDADD = $(NODES_LIBS)

@@ -64,6 +64,7 @@ typedef struct state {
     RLF_VEC(uint32_t) row;      /* the set's row of each of the generation's */
     bool begun;                 /* its prompts are added */
     const char **stop;
+    rlf_history *history; /* what it sampled in this step and those before */
 } state;
 
 static rlf_status
@@ -74,6 +75,7 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     size_t n = arg->kind == RLF_ARG_LIST ? (size_t)arg->n_list : 1;
     state *s = rlf_calloc(1, sizeof *s);
     s->stop = rlf_calloc(n, sizeof *s->stop);
+    s->history = rlf_history_new(RLF_HISTORY_TOKENS);
     *out = s;
     return RLF_OK;
 }
@@ -86,6 +88,7 @@ fini(void *object)
         return;
     rlf_generation_free(s->generation);
     RLF_VEC_FREE(&s->row);
+    rlf_history_free(s->history);
     free(s->stop);
     free(s);
 }
@@ -412,6 +415,7 @@ new_generation(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_buffers_arrays(model, err, &s->options.arrays));
     s->options.array_bytes = model->buffers.arrays_bytes;
     s->options.replays = rlf_buffers_replays(model);
+    s->options.history = s->history;
     s->row.count = 0;
     return rlf_generation_new(model, pass, kv, &s->options, err,
                               &s->generation);
@@ -424,13 +428,21 @@ end_generation(state *s)
     s->generation = NULL;
 }
 
-/* It is done: what became of its steps, to the log. */
+/* It is done: what became of its steps and guesses, to the log. */
 static void
-note_replays(const rlf_call *call)
+note_steps(const rlf_call *call, const rlf_generation_counts *c)
 {
     const rlf_model *model = rlf_model_of(call, call->node->receiver);
     if (model->buffers.replays)
         rlf_replays_note(model->buffers.replays, call->env->log);
+    if (c->guessed)
+        rlf_log_debug(
+            call->env->log, NODE,
+            "generate '%s' tokens %llu passes %llu guesses %llu "
+            "right %llu",
+            call->out[0].rows->set->name, (unsigned long long)c->tokens,
+            (unsigned long long)c->steps, (unsigned long long)c->guessed,
+            (unsigned long long)c->right);
 }
 
 static rlf_status
@@ -555,7 +567,7 @@ step(rlf_call *call, rlf_err *err)
     call->rows = told;
     if (status == RLF_OK) {
         end_generation(s);
-        note_replays(call);
+        note_steps(call, &after);
     }
     return status;
 }

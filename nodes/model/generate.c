@@ -35,6 +35,7 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
                            : tokens,
         .longest = (uint32_t)(positions < longest ? positions : longest)};
     g->ld_pages = pages_for(g, g->longest);
+    g->most_rows = rlf_generation_rows(tokens, g->most_active);
     const rlf_cut *cut = &model->table->cut;
     g->n_waves = cut->chunks == 1 ? (uint32_t)cut->stages : 1;
     g->waves = rlf_calloc(g->n_waves, sizeof *g->waves);
@@ -43,6 +44,8 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
         rlf_generation_free(g);
         return status;
     }
+    g->guesses =
+        options->history && cut->stages == 1 && !g->ahead && !g->replays;
     *out = g;
     return RLF_OK;
 }
@@ -91,7 +94,7 @@ rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
                             prompt[i], g->model->table->config.vocab);
     RLF_TRY(make_room(g, n, err));
     uint32_t which = (uint32_t)g->groups.count;
-    RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0, n, NOBODY});
+    add_group(g, prompt, n_prompt, n);
     *first = (uint32_t)g->sequences.count;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t index = add_sequence(g, which, identity[i]);
@@ -216,6 +219,7 @@ preempt_last(rlf_generation *g)
     sequence *s = &g->sequences.data[index];
     drop_pages(g, s);
     s->feed = 0;
+    s->n_guesses = 0;
     quit(g, s);
     g->groups.data[s->group].n_waiting++;
     g->counts.preempted++;
@@ -272,15 +276,18 @@ is_short(const rlf_generation *g)
 enum { A_TOKEN = 256 };
 
 /* Room for what a step adds to those that are active: the pages of all tokens
- * there are, and a token more. */
+ * there are, and a token more, with the guesses that there may be. */
 static rlf_status
 make_step_room(rlf_generation *g, rlf_err *err)
 {
+    uint32_t guesses = g->guesses ? MOST_GUESSES : 0;
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
-        RLF_TRY(make_sequence_room(s, s->n + s->flying + 1,
-                                   pages_for(g, reach_of(g, s)), err));
-        if (g->options.n_stop && !rlf_buf_try(&s->text, A_TOKEN))
+        RLF_TRY(make_sequence_room(s, s->n + s->flying + 1 + guesses,
+                                   pages_for(g, reach_of(g, s) + guesses),
+                                   err));
+        if (g->options.n_stop &&
+            !rlf_buf_try(&s->text, A_TOKEN * (1 + guesses)))
             return rlf_fail_memory(err, s->text.n, "the text of a sample");
     }
     RLF_TRY_ROOM(&g->waves[g->at].now.fly, g->active.count,
@@ -316,6 +323,8 @@ plan_step(rlf_generation *g)
         left -= want;
         g->counts.prefilled += want;
     }
+    if (g->guesses && left)
+        rlf_generation_guess(g, left);
 }
 
 /* ---- after a step ---- */
@@ -363,19 +372,22 @@ by_row(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* A complete sequence gives up its pages, unless others wait for its prompt
- * (a response of one token is over before they can be let in). One that had to
- * give them up while it flew has none. */
-static void
-leave(rlf_generation *g, uint32_t index)
+/* A complete sequence is told to the history, and gives up its pages, unless
+ * others wait for its prompt (a response of one token is over before they can
+ * be let in). One that had to give them up while it flew has none. */
+static rlf_status
+leave(rlf_generation *g, uint32_t index, rlf_err *err)
 {
     sequence *s = &g->sequences.data[index];
     group *p = &g->groups.data[s->group];
     RLF_PUSH(&g->complete, s->row);
+    if (g->guesses)
+        RLF_TRY(
+            rlf_history_add(g->options.history, p->name, s->ids, s->n, err));
     if (!s->active) {
         take_out(&g->waiting, index);
         p->n_waiting--;
-        return;
+        return RLF_OK;
     }
     quit(g, s);
     if (p->n_waiting && p->keeper == NOBODY && p->n_prompt > 1) {
@@ -386,6 +398,7 @@ leave(rlf_generation *g, uint32_t index)
     } else {
         drop_pages(g, s);
     }
+    return RLF_OK;
 }
 
 static void
@@ -399,6 +412,27 @@ take_token(rlf_generation *g, sequence *s, uint32_t id, float logprob)
               length_of(g, s) == g->longest;
 }
 
+/* The token of a sequence, and those behind it up to the first guess that was
+ * wrong: what is behind that was made from another text, as are the keys and
+ * values of its pages. */
+static void
+take_tokens(rlf_generation *g, sequence *s, const int32_t *ids,
+            const float *logprob)
+{
+    uint32_t n = s->n_guesses, right = 0;
+    take_token(g, s, (uint32_t)ids[0], logprob[0]);
+    while (right < n && s->guess[right] == (uint32_t)ids[right]) {
+        right++;
+        if (s->done)
+            break;
+        take_token(g, s, (uint32_t)ids[right], logprob[right]);
+    }
+    if (n)
+        rlf_generation_judge(g, s, right);
+    s->cached -= n - right;
+    s->n_guesses = 0;
+}
+
 /* Take in the tokens of a flight; complete sequences leave the batch, and what
  * was made for them meanwhile is dropped. */
 static rlf_status
@@ -409,16 +443,18 @@ land(rlf_generation *g, flight *f, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_sampler_await(g, f, err));
     const float *logprob = (const float *)(f->host_tokens + f->n_tokens);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, row = 0; i < n; i++) {
         sequence *s = &g->sequences.data[f->fly.data[i]];
+        size_t at = row;
+        row += 1 + s->n_guesses;
         s->flying--;
         if (s->done) {
             g->counts.dropped++;
             continue;
         }
-        take_token(g, s, (uint32_t)f->host_tokens[i], logprob[i]);
+        take_tokens(g, s, f->host_tokens + at, logprob + at);
         if (s->done)
-            leave(g, f->fly.data[i]);
+            RLF_TRY(leave(g, f->fly.data[i], err));
     }
     f->fly.count = 0;
     for (size_t i = 0; i < g->active.count; i++) {

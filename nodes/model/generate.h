@@ -7,6 +7,13 @@
  * wait, while there is room. When pages run out the sequence added last gives
  * up its own, waits, and is computed again from its tokens: it never fails.
  *
+ * With a history (history.h) a sequence that only lacks its newest token is
+ * fed guesses at those behind it in the same step: each row is sampled as it
+ * would be without, and the rows up to the first guess that was wrong are the
+ * next tokens. So no token depends on a guess, only the number of steps; a
+ * guess is made where it is expected to save more time than it takes. Where
+ * steps are sent ahead, and through a pipeline, there are none.
+ *
  * A token and its log-probability depend on its sequence, the weights and the
  * random key (seed, site, step, identity, position) alone: not on what else is
  * in the batch, page sizes, budgets, preemption, or threads; the recorded
@@ -16,6 +23,7 @@
 
 #include "engine/base/philox.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/model/history.h"
 #include "nodes/model/kv.h"
 #include "nodes/model/pass.h"
 
@@ -39,6 +47,9 @@ typedef struct rlf_generation_options {
     /* Recordings of steps that only decode; NULL: the generation has its own,
      * where the device records. */
     struct rlf_replays *replays;
+    /* Earlier responses, for guesses; complete ones are added. All ranks of a
+     * model have the same ones. NULL: no guesses. */
+    rlf_history *history;
 } rlf_generation_options;
 
 /* A response, owned by the generation. */
@@ -92,6 +103,7 @@ typedef struct rlf_generation_counts {
                           recordings */
     uint64_t ahead;    /* ...: sent before the last one's tokens were read */
     uint64_t dropped;  /* tokens made for sequences that turned out complete */
+    uint64_t guessed, right; /* guesses that were fed, and that were right */
 } rlf_generation_counts;
 rlf_generation_counts rlf_generation_count(const rlf_generation *generation);
 

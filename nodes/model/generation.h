@@ -11,6 +11,11 @@
 #include "engine/text/detokenizer.h"
 #include "nodes/model/generate.h"
 
+enum {
+    MOST_GUESSES = 15, /* of a sequence in a step */
+    FEW_ROWS = 8,      /* that a step may sample at least, guesses among them */
+};
+
 /* One response in the making. Its tokens are the prompt's, then ids. */
 typedef struct sequence {
     uint32_t group;
@@ -22,7 +27,9 @@ typedef struct sequence {
     int32_t *pages;
     uint32_t n_pages, pages_room;
     uint32_t cached; /* positions whose keys and values are in pages */
-    uint32_t feed;   /* tokens that this step feeds */
+    uint32_t feed;   /* tokens that this step feeds, guesses among them */
+    uint32_t guess[MOST_GUESSES], n_guesses; /* that this step feeds */
+    float tried, right; /* guesses, and those that were right; late ones more */
     /* The wave that it goes with while it is active or under way. */
     uint32_t wave;
     uint32_t flying; /* tokens of it that are being made */
@@ -40,15 +47,16 @@ typedef struct sequence {
 typedef struct group {
     const uint32_t *prompt;
     uint32_t n_prompt, n_active, n_waiting, keeper;
+    uint32_t name; /* of the prompt in the history */
 } group;
 
 typedef RLF_VEC(uint32_t) indices;
 
 /* The tokens that a step makes, until the host takes them in. */
 typedef struct flight {
-    indices fly;               /* the sequences that they are of, by row */
-    int32_t *host_tokens;      /* pinned; log-probabilities lie behind: */
-    uint32_t n_tokens; /* tokens so far, rows that are nobody's among them */
+    indices fly;          /* the sequences that they are of, by row */
+    int32_t *host_tokens; /* pinned; log-probabilities lie behind: */
+    uint32_t n_tokens;    /* tokens so far, rows that are nobody's among them */
     struct rlf_batch
         *telling; /* the batch by which the last stage tells the others */
     /* The event after which they are on the host; NULL: they are. */
@@ -72,7 +80,8 @@ struct rlf_generation {
     rlf_generation_options options;
     uint64_t version; /* the version of the weights, one for all tokens */
     uint32_t most_active;
-    uint32_t longest; /* tokens of a sequence */
+    uint32_t most_rows; /* that a step samples */
+    uint32_t longest;   /* tokens of a sequence */
     RLF_VEC(group) groups;
     RLF_VEC(sequence) sequences;
     indices active, waiting; /* ascending */
@@ -92,8 +101,9 @@ struct rlf_generation {
     struct rlf_replays *replays; /* recordings of these; NULL: there are none */
     bool own_replays;
     uint32_t place; /* the place of the addresses that they are made of */
-    bool ahead;  /* a step is sent before the tokens of the last one are read */
-    void *block; /* the block of inputs and outputs, if it is our own */
+    bool ahead; /* a step is sent before the tokens of the last one are read */
+    bool guesses; /* there may be some */
+    void *block;  /* the block of inputs and outputs, if it is our own */
     size_t block_bytes;
 };
 
@@ -121,6 +131,21 @@ length_of(const rlf_generation *g, const sequence *s)
 {
     return g->groups.data[s->group].n_prompt + s->n;
 }
+
+/* The rows of a step at most, of a pass of so many tokens. */
+static inline uint32_t
+rlf_generation_rows(uint32_t tokens, uint32_t most_active)
+{
+    uint32_t n = most_active && most_active < tokens ? most_active : tokens;
+    uint32_t few = tokens < FEW_ROWS ? tokens : FEW_ROWS;
+    return n < few ? few : n;
+}
+
+/* Guesses at the next tokens of those that decode in the step that is planned,
+ * where they pay: `left` at most (guess.c). */
+void rlf_generation_guess(rlf_generation *g, uint32_t left);
+/* So many of a sequence's guesses were right. */
+void rlf_generation_judge(rlf_generation *g, sequence *s, uint32_t right);
 
 /* Returns the tokens of the sequence with those that are being made. */
 static inline uint32_t
@@ -166,6 +191,20 @@ make_sequence_room(sequence *s, uint32_t tokens, uint32_t pages, rlf_err *err)
         s->pages_room = room;
     }
     return RLF_OK;
+}
+
+/* One more prompt, for which there is room, with so many samples that wait. */
+static inline void
+add_group(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
+          uint32_t n_waiting)
+{
+    group p = {.prompt = prompt,
+               .n_prompt = n_prompt,
+               .n_waiting = n_waiting,
+               .keeper = NOBODY};
+    if (g->guesses)
+        p.name = rlf_history_prompt(prompt, n_prompt);
+    RLF_PUSH(&g->groups, p);
 }
 
 /* One more response to make, with nothing done, for which there is room; the

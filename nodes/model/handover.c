@@ -340,7 +340,7 @@ take_group(rlf_generation *g, reader *r, rlf_arena *arena, indices *labels,
     uint32_t of = (uint32_t)g->groups.count;
     RLF_TRY(make_room(g, head.n_samples, err));
     RLF_TRY_ROOM(labels, head.n_samples, from_another);
-    RLF_PUSH(&g->groups, (group){prompt, head.n_prompt, 0, 0, NOBODY});
+    add_group(g, prompt, head.n_prompt, 0);
     rlf_status status = RLF_OK;
     for (uint32_t i = 0; i < head.n_samples && !r->torn && status >= 0; i++)
         status = take_sample(g, of, head.n_pages, r, labels, err);

@@ -18,7 +18,9 @@ libnodes_a_SOURCES += \
 	nodes/model/finite.c nodes/model/finite.h \
 	nodes/model/init.c \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \
+	nodes/model/guess.c \
 	nodes/model/handover.c nodes/model/handover.h \
+	nodes/model/history.c nodes/model/history.h \
 	nodes/model/gradient.c nodes/model/gradient.h \
 	nodes/model/heads.c nodes/model/heads.h \
 	nodes/model/kv.c nodes/model/kv.h \
@@ -60,7 +62,7 @@ libnodes_a_SOURCES += \
 	nodes/model/weights.c nodes/model/weights.h \
 	nodes/model/buffers.c nodes/model/buffers.h
 
-check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files \
+check_PROGRAMS += tests/unit/model_calls tests/unit/model_config tests/unit/model_cost tests/unit/model_files tests/unit/model_history \
 	tests/unit/model_memory tests/unit/model_merge tests/unit/model_move tests/unit/model_parity tests/unit/model_prefix tests/unit/model_programs tests/unit/model_ranks tests/unit/model_recorded \
 	tests/unit/model_rope \
 	tests/unit/model_sampler \
@@ -71,6 +73,7 @@ tests_unit_model_calls_LDADD = $(NODES_LIBS)
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_config_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
+tests_unit_model_history_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_merge_LDADD = $(NODES_LIBS)
@@ -86,5 +89,5 @@ tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_weights_LDADD = $(NODES_LIBS)
 
-EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_files.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/oracle/transformers_llama.py \
+EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_calls.h tests/unit/model_files.h tests/unit/model_lora.h tests/data/model_calls.txt tests/unit/model_places.h tests/unit/model_samples.h tests/oracle/transformers_llama.py \
 	tests/data/models tests/data/adapters tests/oracle/peft_lora.py tests/data/rope.json tests/oracle/rope.py tests/oracle/families.py

@@ -77,7 +77,7 @@ static size
 most(uint32_t tokens, uint32_t most_active, uint32_t pages)
 {
     uint32_t n = most_active && most_active < tokens ? most_active : tokens;
-    return (size){tokens, n, n, pages};
+    return (size){tokens, rlf_generation_rows(tokens, most_active), n, pages};
 }
 
 size_t
@@ -154,7 +154,7 @@ static rlf_status
 open_flight(const rlf_generation *g, flight *f, rlf_err *err)
 {
     rlf_device *device = g->model->queue->device;
-    RLF_TRY(device->ops->host_alloc(device, g->most_active * TOLD_BYTES,
+    RLF_TRY(device->ops->host_alloc(device, g->most_rows * TOLD_BYTES,
                                     (void **)&f->host_tokens, err));
     return g->ahead ? device->ops->event_new(device, &f->there, err) : RLF_OK;
 }
@@ -167,7 +167,7 @@ close_flight(const rlf_generation *g, flight *f)
     if (f->telling) /* of a step that was given up */
         rlf_batch_wait(&f->telling, &ignored);
     RLF_VEC_FREE(&f->fly);
-    device->ops->host_free(device, f->host_tokens, g->most_active * TOLD_BYTES);
+    device->ops->host_free(device, f->host_tokens, g->most_rows * TOLD_BYTES);
     device->ops->event_free(f->there);
 }
 
@@ -226,18 +226,25 @@ rlf_sampler_close(rlf_generation *g)
 
 /* ---- what is sent ---- */
 
-static uint32_t
+/* The token at a position; one that the host does not know yet is a row of the
+ * last step. */
+static int32_t
 token_at(const rlf_generation *g, const sequence *s, uint32_t position)
 {
     const group *p = &g->groups.data[s->group];
-    return position < p->n_prompt ? p->prompt[position]
-                                  : s->ids[position - p->n_prompt];
+    uint32_t length = length_of(g, s);
+    if (position < p->n_prompt)
+        return (int32_t)p->prompt[position];
+    if (position < length)
+        return (int32_t)s->ids[position - p->n_prompt];
+    return s->n_guesses ? (int32_t)s->guess[position - length]
+                        : -1 - (int32_t)s->place;
 }
 
 static bool
 will_fly(const rlf_generation *g, const sequence *s)
 {
-    return s->cached + s->feed == reach_of(g, s);
+    return s->cached + s->feed == reach_of(g, s) + s->n_guesses;
 }
 
 /* Measures the planned step; *longest: positions of a sequence. */
@@ -252,7 +259,7 @@ measure(const rlf_generation *g, uint32_t *longest)
             continue;
         z.seqs++;
         z.tokens += s->feed;
-        z.rows += will_fly(g, s);
+        z.rows += will_fly(g, s) ? 1 + s->n_guesses : 0;
         if (s->cached + s->feed > *longest)
             *longest = s->cached + s->feed;
     }
@@ -272,9 +279,7 @@ fill_sequence(rlf_generation *g, sequence *s, const inputs *in, size *at)
     memcpy(in->pages + at->seqs * at->ld, s->pages, n * sizeof *s->pages);
     at->seqs++;
     for (uint32_t k = s->cached; k < s->cached + s->feed; k++) {
-        in->tokens[at->tokens] = k < length_of(g, s)
-                                     ? (int32_t)token_at(g, s, k)
-                                     : -1 - (int32_t)s->place;
+        in->tokens[at->tokens] = token_at(g, s, k);
         in->positions[at->tokens] = (int32_t)k;
         in->slots[at->tokens] =
             s->pages[k / page] * (int32_t)page + (int32_t)(k % page);
@@ -284,12 +289,15 @@ fill_sequence(rlf_generation *g, sequence *s, const inputs *in, size *at)
         return;
     RLF_PUSH(&g->waves[g->at].now.fly, s->row);
     s->place = (uint32_t)at->rows;
-    in->rows[at->rows] = (int32_t)at->tokens - 1;
     rlf_random_key key = g->options.key;
     key.sample = s->identity;
-    in->uniform[at->rows] =
-        g->options.greedy ? 0 : rlf_draw_uniform(&key, s->n + s->flying);
-    at->rows++;
+    for (uint32_t i = 0; i <= s->n_guesses; i++, at->rows++) {
+        uint32_t behind = s->n_guesses - i;
+        in->rows[at->rows] = (int32_t)(at->tokens - 1 - behind);
+        in->uniform[at->rows] =
+            g->options.greedy ? 0
+                              : rlf_draw_uniform(&key, s->n + s->flying + i);
+    }
 }
 
 /* All that was planned, and then rows that are nobody's: the first position of
