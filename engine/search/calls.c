@@ -198,6 +198,13 @@ add_measured(const work *w, const rlf_piece *piece, double times)
     return true;
 }
 
+static void
+note_messages(rlf_call_times *times, double n, double bytes)
+{
+    times->messages.n += n;
+    times->messages.bytes += bytes;
+}
+
 /* Adds a piece so many times, and messages between stages that are waited for.
  */
 static void
@@ -209,6 +216,9 @@ add(const work *w, const rlf_piece *piece, double tokens, double times,
     work waiting = *w;
     waiting.part = 0;
     message.meets[RLF_AXIS_PP] = cost.meets[RLF_AXIS_PP];
+    if (w->times)
+        note_messages(w->times, message.meets[RLF_AXIS_PP].n * waits,
+                      message.meets[RLF_AXIS_PP].bytes * waits);
     cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
     if (add_measured(w, piece, times)) /* all but what an offload copies */
         cost = (rlf_cost){.brought = cost.brought};
@@ -352,6 +362,7 @@ note_gathered(const work *w, const rlf_sampling_part *p, rlf_piece turn,
         work one = *w;
         one.sum = &seconds;
         one.busy = &ignored;
+        one.times = NULL;
         add_rows(&one, turn, rows, 1, turns, turns);
         add_to_parts(w->times->gather[i].seconds, part, p->complete,
                      seconds.total);
@@ -486,7 +497,7 @@ slowest(const rlf_seconds *each, int n)
  * the first of them waits. */
 static void
 pass(const replica *r, rlf_piece_kind kind, rlf_call_cut cut, double rows,
-     rlf_seconds *sum)
+     rlf_seconds *sum, rlf_call_times *times)
 {
     const work *w = &r->kind[0];
     const rlf_layout *l = w->layout;
@@ -510,10 +521,11 @@ pass(const replica *r, rlf_piece_kind kind, rlf_call_cut cut, double rows,
         rlf_seconds_add(sum, &each[r->of ? r->of[stage] : 0], 1 / passes);
     if (l->pp == 1)
         return;
-    rlf_messages_make(w->speeds, l, w->opened->rank,
-                      bytes_sent(stage_of(r, 0), kind, 0, rows / micros),
-                      &messages);
+    double bytes = bytes_sent(stage_of(r, 0), kind, 0, rows / micros);
+    rlf_messages_make(w->speeds, l, w->opened->rank, bytes, &messages);
     rlf_messages_add(&messages, messages.sum, sum);
+    if (times)
+        note_messages(times, messages.n, messages.n * bytes);
 }
 
 static const rlf_piece_kind trained[] = {RLF_PIECE_FORWARD, RLF_PIECE_BACKWARD,
@@ -673,7 +685,7 @@ seconds_anew(const replica *r, double all, double rows)
         kinds[k] = r->kind[k];
         kinds[k].busy = &ignored[k];
     }
-    pass(&part, RLF_PIECE_FORWARD, cut, each, &one);
+    pass(&part, RLF_PIECE_FORWARD, cut, each, &one, NULL);
     double more = RLF_CHOICE_PARTS * one.total - all;
     return fmin(fmax(0, more / (RLF_CHOICE_PARTS - 1)), all);
 }
@@ -685,6 +697,8 @@ static void
 generate_all(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum,
              rlf_call_times *times)
 {
+    rlf_choice_messages most = {0};
+    double took = 0; /* by the stage that sends so many */
     for (int k = 0; k < r->n_kinds; k++) {
         rlf_seconds seconds = {0};
         rlf_call_times own = {0};
@@ -692,12 +706,19 @@ generate_all(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum,
         one.sum = &seconds;
         one.times = times ? &own : NULL;
         generate(&one, cut, rows);
+        if (own.messages.bytes > most.bytes) {
+            most = own.messages;
+            took = seconds.total;
+        }
         if (seconds.total <= sum->total)
             continue;
         *sum = seconds;
         if (times)
             *times = own;
     }
+    most.spare = sum->total - took;
+    if (times)
+        times->messages = most;
 }
 
 /* The end of an update, for which all ranks wait. */
@@ -727,10 +748,10 @@ call_once(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum,
     if (node->class->work == RLF_WORK_GENERATE) {
         generate_all(r, cut, rows, sum, times);
     } else if (node->class->work != RLF_WORK_TRAIN) {
-        pass(r, RLF_PIECE_FORWARD, cut, rows, sum);
+        pass(r, RLF_PIECE_FORWARD, cut, rows, sum, times);
     } else {
         if (node->loss && rlf_loss_reads_first(node->loss, w->layout->pp))
-            pass(r, RLF_PIECE_BEFORE, cut, rows, sum);
+            pass(r, RLF_PIECE_BEFORE, cut, rows, sum, NULL);
         train(r, cut, rows, sum);
         finish(r, rows, sum);
     }
@@ -775,6 +796,9 @@ rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
     for (int k = 0; k < stages->n_kinds; k++)
         most = fmax(most, busy[k]);
     times->busy = most * runs;
+    times->messages.n *= runs;
+    times->messages.bytes *= runs;
+    times->messages.spare *= runs;
     if (use_of(node) == RLF_USE_READ)
         times->anew = runs * seconds_anew(&all, once.total, rows);
     bool known = node->class->work == RLF_WORK_GENERATE && runs == 1;

@@ -40,6 +40,7 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
 typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
     double anew; /* these seconds, as those of a choice (problem.h) */
+    rlf_choice_messages messages;
     double complete[RLF_CHOICE_PARTS];
     /* Of a generation: replicas of which fewer and fewer go on with the last
      * samples (a half, a quarter ... 1), and seconds in which they then make

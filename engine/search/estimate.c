@@ -120,6 +120,19 @@ add_apart(rlf_estimator *e)
     }
 }
 
+/* With few pages a generation has as many turns more in which messages go from
+ * stage to stage. */
+static void
+look_at_groups(rlf_estimator *e)
+{
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        double longer = rlf_estimate_longer(e, i);
+        e->longer[i] = longer > 0 ? longer * e->seconds[i] / e->at[i]->seconds
+                                  : 0;
+        e->seconds[i] += e->longer[i];
+    }
+}
+
 static void look_at_pages(rlf_estimator *e, const int *choice);
 
 /* Looks at a placement: who shares ranks with whom, which weights move, and how
@@ -146,6 +159,7 @@ look(rlf_estimator *e, const int *choice)
             e->meets[__builtin_ctzll(with)] |= 1ull << i;
     }
     look_at_pages(e, choice);
+    look_at_groups(e);
     look_at_gathers(e);
     rlf_estimate_moves_look(e);
     add_follows(e);
@@ -715,6 +729,13 @@ rlf_estimate_call(rlf_estimator *e, const int *choice, int i)
 {
     look(e, choice);
     return e->seconds[i];
+}
+
+double
+rlf_estimate_apart(rlf_estimator *e, const int *choice, int i)
+{
+    look(e, choice);
+    return e->longer[i];
 }
 
 double

@@ -49,6 +49,9 @@ double rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
 double rlf_estimate_over(const rlf_estimator *e, const int *choice);
 /* Seconds of call i, with the pages that all others leave it. */
 double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
+/* Seconds of these in which its stages wait longer for messages than those of
+ * the choice do, since its parts are made of those that are trained. */
+double rlf_estimate_apart(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads
  * them as they are. */
 double rlf_estimate_move(rlf_estimator *e, const int *choice, int i);

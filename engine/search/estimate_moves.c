@@ -29,17 +29,36 @@ rlf_estimate_moves_begin(rlf_estimator *e, rlf_arena *arena)
         e->cache = RLF_NEW_ARRAY(arena, cached_move, e->room);
 }
 
-static double
-move_seconds(rlf_estimator *e, const rlf_problem_move *move)
+static const cached_move *
+find_move(rlf_estimator *e, const rlf_problem_move *move)
 {
+    const rlf_problem *p = e->problem;
     const rlf_choice *from = move->from, *to = move->to;
     uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
     mixed *= 0xbf58476d1ce4e5b9u;
     cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
     if (c->from != from || c->to != to || c->at_once != move->at_once)
-        *c = (cached_move){from, to, move->at_once,
-                           e->problem->move(e->problem->arg, move)};
-    return c->seconds;
+        *c = (cached_move){from, to, move->at_once, p->move(p->arg, move),
+                           p->longer ? p->longer(p->arg, move) : 0};
+    return c;
+}
+
+static double
+move_seconds(rlf_estimator *e, const rlf_problem_move *move)
+{
+    return find_move(e, move)->seconds;
+}
+
+double
+rlf_estimate_longer(rlf_estimator *e, int i)
+{
+    int source = e->problem->calls[i].source;
+    const rlf_choice *to = e->at[i], *from = source < 0 ? NULL : e->at[source];
+    if (!to || !from || !(to->messages.n > 0) || to->first != from->first ||
+        to->count != from->count || !e->problem->longer)
+        return 0;
+    const rlf_problem_move move = {.source = source, .from = from, .to = to};
+    return find_move(e, &move)->longer;
 }
 
 /* The weights that call i reads are made elsewhere, or cut in another way, and

@@ -20,6 +20,7 @@ typedef struct cached_move {
     const rlf_choice *from, *to;
     bool at_once;
     double seconds;
+    double longer; /* of rlf_problem.longer */
 } cached_move;
 
 struct rlf_estimator {
@@ -32,6 +33,7 @@ struct rlf_estimator {
     const rlf_choice *at[MOST]; /* NULL: not known */
     bool known;                 /* all of them are */
     double seconds[OPS];        /* 0: there is no such move */
+    double longer[MOST]; /* part of `seconds`: of rlf_problem.longer */
     double direct[MOST]; /* of moves that wait for a later step: if they need
                             not; 0: they do not wait */
     uint64_t meets[OPS];        /* operations that share a rank with it */
@@ -64,6 +66,9 @@ rlf_estimate_meet(rlf_estimator *e, int a, int b)
 
 /* Makes room for moves that are remembered, in `arena`. */
 void rlf_estimate_moves_begin(rlf_estimator *e, rlf_arena *arena);
+/* Returns the seconds that call i takes more, as it is cut, because its parts
+ * are made of those of the call that makes its weights, on the same ranks. */
+double rlf_estimate_longer(rlf_estimator *e, int i);
 /* The moves and the sums of models of the placement at hand, of which it is
  * known who shares ranks with whom. */
 void rlf_estimate_moves_look(rlf_estimator *e);

@@ -264,6 +264,7 @@ cut_of(rlf_call_measure *m, const rlf_call_stages *stages,
 /* Seconds of a call, summed up. */
 typedef struct call_sum {
     double all, busy, anew;
+    rlf_choice_messages messages;
     double longest; /* of one node's: */
     double complete[RLF_CHOICE_PARTS];
     const rlf_node *of;
@@ -294,7 +295,19 @@ add_node(rlf_call_measure *m, const rlf_call_stages *stages,
     rlf_seconds_add(&sum->terms, &seconds, share);
     sum->all += fmax(total, nothing);
     sum->busy += share * times.busy;
+    sum->messages.n += share * times.messages.n;
+    sum->messages.bytes += share * times.messages.bytes;
+    sum->messages.spare += share * times.messages.spare;
     sum->anew += follows ? share * times.anew : 0;
+}
+
+/* Is it on several machines? */
+static bool
+is_across(const rlf_call_measure *m, const rlf_choice *at)
+{
+    const rlf_cluster *c = m->pareto->options.speeds->cluster;
+    return rlf_cluster_machine(c, at->first) !=
+           rlf_cluster_machine(c, at->first + at->count - 1);
 }
 
 /* Seconds of all runs of each call in a step on average, of that replica. */
@@ -321,6 +334,8 @@ take_seconds(rlf_call_measure *m, const rlf_call_stages *stages, bool updates)
         if (slower) {
             put_complete(to, sum[c].complete, sum[c].all);
             m->terms[c] = sum[c].terms;
+            to->messages = is_across(m, to) ? sum[c].messages
+                                            : (rlf_choice_messages){0};
         }
         to->seconds = fmax(to->seconds, sum[c].all);
         if (slower && sum[c].times.n_gathers)

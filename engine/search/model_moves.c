@@ -57,6 +57,45 @@ move(void *arg, const rlf_problem_move *asked)
     return rlf_moves_seconds(f->moves, &ask);
 }
 
+static int
+chunks_of(const rlf_layout *l)
+{
+    return l->chunks > 1 ? l->chunks : 1;
+}
+
+/* Seconds of the messages of a choice on a layout, which it was measured with in
+ * so many chunks. */
+static double
+messages_on(const rlf_pareto *f, const rlf_choice_messages *m, int chunks,
+            const rlf_layout *l)
+{
+    double times = (double)chunks_of(l) / chunks;
+    return rlf_seconds_stages(f->options.speeds, l, times * m->n,
+                              times * m->bytes);
+}
+
+/* Regrouped, stages lie where their parts were trained, which may be on several
+ * machines where neighbours in the mesh are on one; and each has as many chunks
+ * as are trained. */
+static double
+longer(void *arg, const rlf_problem_move *asked)
+{
+    const rlf_pareto *f = arg;
+    rlf_choice measured = *asked->to;
+    rlf_layout from = layout_of(f, asked->from);
+    rlf_layout to = layout_of(f, asked->to), near = to;
+    put_chunks(f, asked->source, asked->from, &from);
+    rlf_weight_copies_regroup(&from, &to);
+    measured.variant = 0; /* words of its own are none of schedules */
+    put_chunks(f, asked->source, &measured, &near);
+    if (!to.n_order && chunks_of(&to) == chunks_of(&near))
+        return 0;
+    const rlf_choice_messages *m = &measured.messages;
+    int chunks = chunks_of(&near);
+    return messages_on(f, m, chunks, &to) - messages_on(f, m, chunks, &near) -
+           m->spare;
+}
+
 rlf_status
 rlf_model_moves_set(rlf_pareto *f, rlf_arena *arena, rlf_err *err)
 {
@@ -86,6 +125,7 @@ rlf_model_moves_set(rlf_pareto *f, rlf_arena *arena, rlf_err *err)
         RLF_TRY(status);
     }
     f->problem.move = move;
+    f->problem.longer = longer;
     f->problem.arg = f;
     return RLF_OK;
 }

@@ -48,6 +48,13 @@ typedef struct rlf_choice_gathers {
     double area; /* rank-seconds of the generation, at least */
 } rlf_choice_gathers;
 
+/* Messages between the stages of a call, of the stage that sends most: those
+ * that are waited for, and all of their bytes. */
+typedef struct rlf_choice_messages {
+    double n, bytes;
+    double spare; /* seconds by which the slowest stage takes longer than it */
+} rlf_choice_messages;
+
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
@@ -58,6 +65,8 @@ typedef struct rlf_choice {
                       cores are shared */
     double anew;   /* of `seconds` of a reading: those that each piece of the
                       samples takes again, when it is read by itself */
+    rlf_choice_messages messages; /* n 0: there are none, or all its ranks are
+                                     on one machine */
     double filled; /* of `seconds`: those in which a rank is at work, however
                       few its pipeline leaves idle; 0: not known */
     /* Bytes on each of its ranks. */
@@ -160,6 +169,10 @@ typedef struct rlf_problem {
     /* Seconds in which weights go from one choice to another, during which the
      * ranks of both wait. NULL: none. */
     double (*move)(void *arg, const rlf_problem_move *move);
+    /* Seconds that the choice `to`, on the same ranks, takes more with all
+     * pages, because its parts are made of those of `from`: its stages may lie
+     * further from each other, and in more chunks. NULL: none. */
+    double (*longer)(void *arg, const rlf_problem_move *move);
     void *arg;
 } rlf_problem;
 

@@ -189,6 +189,25 @@ put_meets(const rlf_speeds *speeds, const rlf_meets *meets, int axes,
              meets->bytes, links->of[axes].link, out);
 }
 
+double
+rlf_seconds_stages(const rlf_speeds *speeds, const rlf_layout *layout, double n,
+                   double bytes)
+{
+    const rlf_cluster *c = speeds->cluster;
+    double most = 0;
+    for (int i = 0; i < layout->n_ranks && layout->pp > 1; i++) {
+        int rank = layout->ranks[i];
+        rlf_seconds one = {0};
+        if (rlf_layout_at(layout, i).tp)
+            continue;
+        put_link(speeds, message_of(rank), n, bytes,
+                 stage_link(c, layout, rank), &one);
+        total(&one);
+        most = fmax(most, one.total);
+    }
+    return most;
+}
+
 static void
 put_copy(const rlf_speeds *speeds, int rank, double bytes, rlf_seconds *out)
 {

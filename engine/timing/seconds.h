@@ -115,6 +115,11 @@ void rlf_seconds_message(const rlf_speeds *speeds, int from, int to,
  * machine's link. */
 void rlf_seconds_stage(const rlf_speeds *speeds, const rlf_layout *layout,
                        int from, int to, double bytes, rlf_seconds *out);
+/* The seconds of so many messages, with so many bytes in all, that each stage
+ * of a layout exchanges with those next to it, on the rank with the slowest
+ * links: those of each set of neighbours go at the same time. */
+double rlf_seconds_stages(const rlf_speeds *speeds, const rlf_layout *layout,
+                          double n, double bytes);
 /* A copy between the host and the device of a rank. */
 void rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
                       rlf_seconds *out);

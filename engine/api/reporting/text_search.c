@@ -427,10 +427,11 @@ put_term(const char *word, double seconds, int *n, rlf_buf *out)
 
 /* Writes what the seconds of a choice are made of: terms that are a twentieth
  * of them at least, all others together, and what they are longer for in this
- * placement. They add up to `seconds`. */
+ * placement; `apart`: as its stages lie where they are trained. They add up to
+ * `seconds`. */
 static void
 put_terms(const rlf_seconds *terms, const rlf_choice *at, double seconds,
-          rlf_buf *out)
+          double apart, rlf_buf *out)
 {
     double small = 1e-3 * seconds, rest = 0, sum = 0;
     int n = 0;
@@ -446,11 +447,13 @@ put_terms(const rlf_seconds *terms, const rlf_choice *at, double seconds,
         put_term("other", rest, &n, out);
     if (at->seconds - sum > small)
         put_term("waiting for cores", at->seconds - sum, &n, out);
-    if (seconds - at->seconds > small)
+    if (apart > small)
+        put_term("stages as they are trained", apart, &n, out);
+    if (seconds - apart - at->seconds > small)
         put_term(!at->gathers ? "waiting for pages"
                  : !at->pages ? "samples on fewer replicas"
                               : "waiting for pages, samples on fewer replicas",
-                 seconds - at->seconds, &n, out);
+                 seconds - apart - at->seconds, &n, out);
     rlf_buf_puts(out, n ? "\n" : "#     terms: none\n");
 }
 
@@ -532,7 +535,8 @@ put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
         rlf_buf_printf(out, "# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n",
                        p->calls[i].name, ranks_of(c, arena), c->tp, c->pp,
                        c->dp, seconds, rlf_estimate_move(e, at.choice, i));
-        put_terms(&f->terms[i], c, seconds, out);
+        put_terms(&f->terms[i], c, seconds,
+                  rlf_estimate_apart(e, at.choice, i), out);
         int next = find_next(e, p, i, &at);
         c = &p->calls[i].choices[next < 0 ? 0 : next];
         if (next < 0)
