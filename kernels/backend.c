@@ -152,3 +152,22 @@ rlf_backend_real(const rlf_backend *backend, const char *name,
                  rlf_cast_name(*backend->reals));
     return RLF_USAGE;
 }
+
+rlf_status
+rlf_backend_kernels(const rlf_backend *backend, const char *isa,
+                    rlf_cast_type real, rlf_err *err, const rlf_kernels **out)
+{
+    *out = backend->kernels(isa, real);
+    if (*out)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "this machine or build has no kernels for \"%s\" in %s on device "
+             "%s",
+             isa ? isa : "", rlf_cast_name(real), backend->name);
+    for (int i = 0; isa && backend->reals[i] != RLF_CAST_TYPES; i++)
+        if (backend->reals[i] != real &&
+            backend->kernels(isa, backend->reals[i]))
+            rlf_err_hint(err, "they are for --dtype %s",
+                         rlf_cast_name(backend->reals[i]));
+    return RLF_USER;
+}

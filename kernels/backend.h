@@ -64,6 +64,12 @@ const rlf_backend *rlf_backend_find(const rlf_backend *const *list,
 rlf_status rlf_backend_real(const rlf_backend *backend, const char *name,
                             rlf_cast_type *out, rlf_err *err);
 
+/* The kernels of that type for an instruction set (NULL: the best of this
+ * machine); RLF_USER if this machine or build has none. */
+rlf_status rlf_backend_kernels(const rlf_backend *backend, const char *isa,
+                               rlf_cast_type real, rlf_err *err,
+                               const rlf_kernels **out);
+
 /* "f32", "bf16", "f16": as in a run's numerics. */
 const char *rlf_cast_name(rlf_cast_type type);
 size_t rlf_cast_bytes(rlf_cast_type type); /* of a number */

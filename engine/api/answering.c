@@ -169,12 +169,7 @@ open_device(rlf_session *s, struct rlf_answering *a, rlf_err *err,
     const rlf_backend *backend = rlf_session_backend(s);
     rlf_cast_type real;
     RLF_TRY(rlf_backend_real(backend, s->options.dtype, &real, err));
-    *kernels = backend->kernels(s->options.isa, real);
-    if (!*kernels)
-        return rlf_fail(err, RLF_USER,
-                        "this machine or build has no kernels for \"%s\" on "
-                        "device %s",
-                        s->options.isa ? s->options.isa : "", backend->name);
+    RLF_TRY(rlf_backend_kernels(backend, s->options.isa, real, err, kernels));
     const rlf_backend_options options = {.n_threads = s->options.threads,
                                          .memory_limit =
                                              (size_t)s->options.memory};

@@ -177,13 +177,10 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
     rank->scratch = rank->device->allocated;
     rank->env.queue = rank->queue;
-    rank->env.kernels =
-        o->kernels ? o->kernels : backend->kernels(o->isa, o->real);
-    if (!rank->env.kernels)
-        return rlf_fail(err, RLF_USER,
-                        "this machine or build has no kernels for \"%s\" on "
-                        "device %s",
-                        o->isa ? o->isa : "", backend->name);
+    rank->env.kernels = o->kernels;
+    if (!o->kernels)
+        RLF_TRY(rlf_backend_kernels(backend, o->isa, o->real, err,
+                                    &rank->env.kernels));
     return rlf_rank_choose_algorithms(rank, backend, err);
 }
 
