@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
+
 /* To ask for weights takes instructions, so it has to be worth them. */
 #define GAIN 0.97
 
@@ -58,4 +60,32 @@ rlf_ahead_tell(rlf_ahead *ahead, bool way, double seconds)
             return;
     bool with = median(ahead->took[1]) < GAIN * median(ahead->took[0]);
     __atomic_store_n(&ahead->decided, with ? 2 : 1, __ATOMIC_RELEASE);
+}
+
+/* Parts that read as much are trials until it is decided: those of a head,
+ * which are alike and, but in a small model, come from memory. */
+#define TRIAL_BYTES (512 << 10)
+
+bool
+rlf_ahead_begin(rlf_ahead_choices *choices, int64_t rows, int64_t tile,
+                double bytes, rlf_ahead_part *part)
+{
+    *part = (rlf_ahead_part){.way = true, .bytes = bytes};
+    if (rows > 2 * tile)
+        return true;
+    rlf_ahead *choice = &choices->of[rows <= 2 ? 0 : rows <= tile ? 1 : 2];
+    bool trial = false;
+    part->way = bytes < TRIAL_BYTES ? rlf_ahead_way(choice)
+                                    : rlf_ahead_ask(choice, &trial);
+    part->choice = trial ? choice : NULL;
+    part->from = trial ? rlf_clock_now() : 0;
+    return part->way;
+}
+
+void
+rlf_ahead_end(const rlf_ahead_part *part)
+{
+    if (part->choice)
+        rlf_ahead_tell(part->choice, part->way,
+                       rlf_clock_since(part->from) / part->bytes);
 }

@@ -10,7 +10,6 @@
  * Weights of bf16 become floats on their way, which is exact, so the chain is
  * that of floats: in registers where few rows read a panel, else a piece of k
  * at a time in scratch, for the other form transposed. */
-#include "engine/base/clock.h"
 #include "kernels/cpu/ahead.h"
 #include "kernels/cpu/cut.h"
 #include "kernels/cpu/micro.h"
@@ -59,7 +58,7 @@ typedef struct micro {
 /* The memory that a micro-kernel asks for ahead of time, so that it comes
  * during arithmetic: nothing, b itself, a part of the panel that follows, or
  * that and a part of what other operations touch. */
-typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
+typedef enum fetching { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } fetching;
 
 /* The distance, in floats, at which a panel is prefetched ahead of its use. */
 #define AHEAD (16 * NR)
@@ -67,7 +66,7 @@ typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 /* `m` rows times `nv` vectors, all constants but the operands. */
 INLINE void
 micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
-          const int64_t a_k, const ahead fetch, const bool bf16)
+          const int64_t a_k, const fetching fetch, const bool bf16)
 {
     const int64_t size = bf16 ? 2 : 4;
     vf acc[MR][NV];
@@ -457,31 +456,22 @@ block_of(const rlf_product_args *a, int64_t row, int64_t n_rows, int64_t first,
     return d;
 }
 
-/* Whether one or two rows ask for weights ahead, a tile of them, and a few. */
-static rlf_ahead aheads[3];
-
-/* Parts that read as much are trials until that is decided: those of a head,
- * which are alike and, but in a small model, come from memory. */
-#define TRIAL_BYTES (512 << 10)
+static rlf_ahead_choices aheads;
 
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
 {
     block d = block_of(a, row, n_rows, first, last);
-    if (n_rows > FEW_TILES * MR || a->bf16) {
+    if (a->bf16) {
         sum_range(a, &d, 0, a->k, scratch);
         return;
     }
-    rlf_ahead *choice = &aheads[n_rows <= 2 ? 0 : n_rows <= MR ? 1 : 2];
+    rlf_ahead_part part;
     double bytes = 4.0 * (double)(last - first) * (double)a->k;
-    bool trial = false;
-    d.ahead = bytes < TRIAL_BYTES ? rlf_ahead_way(choice)
-                                  : rlf_ahead_ask(choice, &trial);
-    uint64_t from = trial ? rlf_clock_now() : 0;
+    d.ahead = rlf_ahead_begin(&aheads, n_rows, MR, bytes, &part);
     sum_range(a, &d, 0, a->k, scratch);
-    if (trial)
-        rlf_ahead_tell(choice, d.ahead, rlf_clock_since(from) / bytes);
+    rlf_ahead_end(&part);
 }
 
 /* ---- partial sums ------------------------------------------------------ */

@@ -9,6 +9,7 @@
  *
  * Sums over shards of k are rounded each, and so is each sum of their tree: as
  * those that ranks add up. */
+#include "kernels/cpu/ahead.h"
 #include "kernels/cpu/cut.h"
 #include "kernels/cpu/micro.h"
 #include "kernels/cpu/pairs.h"
@@ -46,7 +47,7 @@ typedef struct micro {
 
 /* The memory that a micro-kernel asks for ahead of time: nothing, b itself, or
  * a part of the panel that follows. */
-typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT } ahead;
+typedef enum fetching { FETCH_NONE, FETCH_B, FETCH_NEXT } fetching;
 
 /* The distance, in lanes, at which a panel is prefetched ahead of its use. */
 #define AHEAD (16 * NR)
@@ -106,7 +107,7 @@ runs_of(const micro *o, uint32_t lines[2][NR], run runs[3])
 /* `m` rows times `nv` vectors, all constants but the operands. */
 INLINE void
 micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
-          const int64_t a_k, const ahead fetch)
+          const int64_t a_k, const fetching fetch)
 {
     vf acc[MR][NV];
     const int64_t last = o->last;
@@ -328,12 +329,13 @@ k_at_once(int64_t rows, int64_t k)
     return pieces > 1 ? ((k + pieces - 1) / pieces + 1) / 2 * 2 : k;
 }
 
-/* All of k at once: a panel's sums are finished before the next panel. */
+/* All of k at once: a panel's sums are finished before the next panel. `ahead`:
+ * a panel that nobody brought before is asked for as it is read. */
 static void
-whole_sums(const rlf_product_args *a, const task *d, char *scratch)
+whole_sums(const rlf_product_args *a, const task *d, bool ahead, char *scratch)
 {
     int64_t ldc = or_dense(a->ldc, a->n);
-    bool direct = a->c_f32 && !a->add && !a->bias, fetched = false;
+    bool direct = a->c_f32 && !a->add && !a->bias, fetched = !ahead;
     range r = copy_rows(a, d, 0, a->k, scratch);
     float *sums = (float *)scratch + ROW_LANES;
     for (int64_t n = d->first; n < d->last; n += NR) {
@@ -343,10 +345,12 @@ whole_sums(const rlf_product_args *a, const task *d, char *scratch)
             next = panel_at(a, n + NR, 0);
         if (direct) {
             float *c = (float *)(void *)a->c + d->row * ldc + n;
-            fetched = sum_panel(a, d, n, &r, NULL, c, ldc, fetched, next);
+            fetched =
+                sum_panel(a, d, n, &r, NULL, c, ldc, fetched, next) || !ahead;
             continue;
         }
-        fetched = sum_panel(a, d, n, &r, NULL, sums, NR, fetched, next);
+        fetched =
+            sum_panel(a, d, n, &r, NULL, sums, NR, fetched, next) || !ahead;
         finish(a, d, n, w, sums, NR, true, a->c + d->row * ldc + n, ldc);
     }
 }
@@ -420,6 +424,8 @@ shard_tree(const rlf_product_args *a, int first, int n, const task *d,
         }
 }
 
+static rlf_ahead_choices aheads;
+
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
@@ -428,7 +434,11 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
     int64_t ldc = or_dense(a->ldc, a->n);
     int count = a->shards.count > 1 ? a->shards.count : 1, levels = 0;
     if (count == 1 && a->n_parts <= 1 && k_at_once(n_rows, a->k) == a->k) {
-        whole_sums(a, &d, scratch);
+        rlf_ahead_part part;
+        double bytes = 2.0 * (double)(last - first) * (double)a->k;
+        bool ahead = rlf_ahead_begin(&aheads, n_rows, MR, bytes, &part);
+        whole_sums(a, &d, ahead, scratch);
+        rlf_ahead_end(&part);
         return;
     }
     while (1 << levels < count)
