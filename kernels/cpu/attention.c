@@ -223,6 +223,22 @@ value_rows(row *const *rows, const int n, const keys *ks, int lo, int hi,
         value_strip(rows, n, ks, lo, hi, s, x, 4, part);
 }
 
+/* The same of one row by itself, for rows of every group begin and end so: a
+ * function of its own, which is compiled once. */
+static __attribute__((noinline)) void
+values_of_one(row *r, const keys *ks, int lo, int hi, int64_t d,
+              float s[][BLOCK])
+{
+    value_rows(&r, 1, ks, lo, hi, d, s);
+}
+
+INLINE void
+value_row(row *r, const keys *ks, int lo, int hi, int64_t d, float s[][BLOCK])
+{
+    if (lo < hi)
+        values_of_one(r, ks, lo, hi, d, s);
+}
+
 /* n rows that all see something of the block. */
 INLINE void
 attend_rows(row *const *rows, const int n, const keys *ks, int64_t d)
@@ -240,15 +256,18 @@ attend_rows(row *const *rows, const int n, const keys *ks, int64_t d)
         softmax_block(rows[r], s[r], ks, d);
     if (all_lo >= all_hi) {
         for (int r = 0; r < n; r++)
-            value_rows(rows + r, 1, ks, rows[r]->lo, rows[r]->hi, d, s + r);
+            value_row(rows[r], ks, rows[r]->lo, rows[r]->hi, d, s + r);
         return;
     }
     /* each row's keys in order: its own first, the shared, its own last */
     for (int r = 0; r < n; r++)
-        value_rows(rows + r, 1, ks, rows[r]->lo, all_lo, d, s + r);
-    value_rows(rows, n, ks, all_lo, all_hi, d, s);
+        value_row(rows[r], ks, rows[r]->lo, all_lo, d, s + r);
+    if (n > 1)
+        value_rows(rows, n, ks, all_lo, all_hi, d, s);
+    else
+        value_row(rows[0], ks, all_lo, all_hi, d, s);
     for (int r = 0; r < n; r++)
-        value_rows(rows + r, 1, ks, all_hi, rows[r]->hi, d, s + r);
+        value_row(rows[r], ks, all_hi, rows[r]->hi, d, s + r);
 }
 
 // clang-format off

@@ -147,6 +147,33 @@ typedef struct block {
     float scale, cap;
 } block;
 
+/* A row's probabilities and ds, of its scores and dp with the keys in the
+ * vectors of `first`..`last`-1, in their places. */
+static void
+weights_of(const row *r, int first, int last, const block *b, float *s,
+           float *dp)
+{
+    const float cap = b->cap, scale = cap != 0 ? b->scale / cap : b->scale;
+    vi lane;
+    for (int i = 0; i < VL; i++)
+        lane[i] = i;
+    for (int i = first; i < last; i++) {
+        vi at = lane + i * VL;
+        vi seen = (vi)(at >= (int32_t)r->lo) & (vi)(at < (int32_t)r->hi);
+        vf z = vload(s + i * VL) * scale, t = z;
+        if (cap != 0) {
+            t = vtanh(z);
+            z = t * cap;
+        }
+        vf p = vexp(z - r->lse);
+        p = vselect(seen, p, vset(0));
+        vf x = p * (vload(dp + i * VL) - r->dot) * b->scale;
+        x = cap != 0 ? x * vfma(-t, t, vset(1)) : x;
+        vstore(s + i * VL, p);
+        vstore(dp + i * VL, vselect(seen, x, vset(0)));
+    }
+}
+
 INLINE void
 grad_rows(row *rows, const int n, const block *b)
 {
@@ -162,39 +189,18 @@ grad_rows(row *rows, const int n, const block *b)
     }
     int first = (int)(lo / (2 * VL) * 2);
     int last = (int)((hi + 2 * VL - 1) / (2 * VL) * 2);
-    dot_block(q, n, b->kt, first, last, b->d, s);
-    dot_block(d_o, n, b->vt, first, last, b->d, dp);
-    vi lane;
-    for (int i = 0; i < VL; i++)
-        lane[i] = i;
-    const float cap = b->cap, scale = cap != 0 ? b->scale / cap : b->scale;
+    for (int i = 0; i < 2; i++) /* a loop: compiled once */
+        dot_block(i ? d_o : q, n, i ? b->vt : b->kt, first, last, b->d,
+                  i ? dp : s);
     for (int r = 0; r < n; r++)
-        for (int i = first; i < last; i++) {
-            vi at = lane + i * VL;
-            vi seen = (vi)(at >= (int32_t)rows[r].lo) &
-                      (vi)(at < (int32_t)rows[r].hi);
-            vf z = vload(s[r] + i * VL) * scale, t = z;
-            if (cap != 0) {
-                t = vtanh(z);
-                z = t * cap;
-            }
-            vf p = vexp(z - rows[r].lse);
-            p = vselect(seen, p, vset(0));
-            vf x = p * (vload(dp[r] + i * VL) - rows[r].dot) * b->scale;
-            x = cap != 0 ? x * vfma(-t, t, vset(1)) : x;
-            vstore(s[r] + i * VL, p);
-            vstore(dp[r] + i * VL, vselect(seen, x, vset(0)));
-        }
-    strip dv = {
-        .x = d_o, .w = s, .lo = lo, .hi = hi, .out = b->dv, .ld = b->lddv};
-    strip dk = {
-        .x = q, .w = dp, .lo = lo, .hi = hi, .out = b->dk, .ld = b->lddk};
+        weights_of(&rows[r], first, last, b, s[r], dp[r]);
+    const strip outer[2] = {
+        {.x = d_o, .w = s, .lo = lo, .hi = hi, .out = b->dv, .ld = b->lddv},
+        {.x = q, .w = dp, .lo = lo, .hi = hi, .out = b->dk, .ld = b->lddk}};
     strip dq = {
         .rows = rows, .w = dp, .lo = lo, .hi = hi, .k = b->k, .ld = b->ldk};
-    if (b->dk) {
-        outer_strips(&dv, n, b->d);
-        outer_strips(&dk, n, b->d);
-    }
+    for (int i = 0; b->dk && i < 2; i++)
+        outer_strips(&outer[i], n, b->d);
     if (b->dq)
         keys_strips(&dq, n, b->d);
 }
