@@ -27,7 +27,7 @@ EXTRA_PROGRAMS += %D%/realloc
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
-EXTRA_DIST += %D%/measure.h %D%/llama_shapes.h %D%/longtail.rlf %D%/ahead.rlf %D%/fused %D%/fused.rlf
+EXTRA_DIST += %D%/matmul.h %D%/measure.h %D%/llama_shapes.h %D%/longtail.rlf %D%/ahead.rlf %D%/fused %D%/fused.rlf
 %C%_longtail_SOURCES = %D%/longtail.c %D%/lengths.c %D%/lengths.h
 %C%_longtail_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_longtail_LDADD = $(API_LIBS)

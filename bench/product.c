@@ -6,15 +6,11 @@
  * matmul primitive with weights in the layout it prefers), of dw += dy^T x and
  * of dx = dy w, as best of many calls that alternate; then the geometric means
  * of the ratios. */
+#include "bench/matmul.h"
+#include "bench/measure.h"
 #include "kernels/kernels.h"
 
-#include <dnnl.h>
-#include <math.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static const int shapes[][2] = {
     {96, 96},   {192, 96},    {512, 96},    {96, 256},    {43, 96},
@@ -22,17 +18,6 @@ static const int shapes[][2] = {
     {896, 896}, {2048, 2048}, {5632, 2048}, {2048, 5632},
 };
 static const int rows[] = {1, 4, 16, 64, 256, 1024, 2048};
-
-/* With one thread the thread's own time: other processes do not disturb it. */
-static clockid_t clock_used = CLOCK_MONOTONIC;
-
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct work {
     int m, n, k;
@@ -42,8 +27,7 @@ typedef struct work {
     void *packed, *back;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_primitive_t primitive;
-    dnnl_memory_t mx, mw, mc;
+    matmul theirs;
 } work;
 
 static void
@@ -105,54 +89,7 @@ theirs_back(work *a)
 static void
 theirs_matmul(work *a)
 {
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, a->mx},
-                              {DNNL_ARG_WEIGHTS, a->mw},
-                              {DNNL_ARG_DST, a->mc}};
-    dnnl_primitive_execute(a->primitive, a->stream, 3, args);
-    dnnl_stream_wait(a->stream);
-}
-
-static void
-check(dnnl_status_t status)
-{
-    if (status != dnnl_success) {
-        fprintf(stderr, "oneDNN failed: %d\n", (int)status);
-        exit(1);
-    }
-}
-
-/* A matmul primitive that chose the layout of its weights. */
-static void
-open_matmul(work *a)
-{
-    dnnl_memory_desc_t x, w, any, c;
-    dnnl_dims_t dx = {a->m, a->k}, dw = {a->k, a->n}, dc = {a->m, a->n};
-    check(dnnl_memory_desc_init_by_tag(&x, 2, dx, dnnl_f32, dnnl_ab));
-    check(dnnl_memory_desc_init_by_tag(&any, 2, dw, dnnl_f32,
-                                       dnnl_format_tag_any));
-    check(dnnl_memory_desc_init_by_tag(&c, 2, dc, dnnl_f32, dnnl_ab));
-    dnnl_matmul_desc_t desc;
-    dnnl_primitive_desc_t pd;
-    check(dnnl_matmul_desc_init(&desc, &x, &any, NULL, &c));
-    check(dnnl_primitive_desc_create(&pd, &desc, NULL, a->engine, NULL));
-    w = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
-    check(dnnl_primitive_create(&a->primitive, pd));
-    check(dnnl_memory_create(&a->mx, &x, a->engine, a->x));
-    check(dnnl_memory_create(&a->mw, &w, a->engine, DNNL_MEMORY_ALLOCATE));
-    check(dnnl_memory_create(&a->mc, &c, a->engine, a->c));
-    void *p; /* any numbers will do */
-    check(dnnl_memory_get_data_handle(a->mw, &p));
-    memset(p, 0, dnnl_memory_desc_get_size(&w));
-    dnnl_primitive_desc_destroy(pd);
-}
-
-static void
-close_matmul(work *a)
-{
-    dnnl_primitive_destroy(a->primitive);
-    dnnl_memory_destroy(a->mx);
-    dnnl_memory_destroy(a->mw);
-    dnnl_memory_destroy(a->mc);
+    matmul_run(&a->theirs);
 }
 
 static double
@@ -170,18 +107,6 @@ best(void (*fn)(work *), work *a, double seconds)
     return least;
 }
 
-typedef struct mean {
-    double log_sum, least;
-    int n;
-} mean;
-
-static void
-add(mean *m, double ratio)
-{
-    m->log_sum += log(ratio);
-    m->least = m->n++ && m->least < ratio ? m->least : ratio;
-}
-
 static void
 print(const char *what, const mean *m)
 {
@@ -197,7 +122,8 @@ measure(work *a, double seconds, mean *few, mean *many, mean *grads)
     double t[7];
     for (int i = 0; i < 7; i++)
         t[i] = 1e9;
-    open_matmul(a);
+    a->theirs = matmul_open(a->engine, a->stream, dnnl_f32, a->m, a->n, a->k,
+                            a->x, a->c);
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 7; i++) {
             if (i >= 3 && a->m < 64)
@@ -205,7 +131,7 @@ measure(work *a, double seconds, mean *few, mean *many, mean *grads)
             double b = best(fns[i], a, seconds / 3);
             t[i] = b < t[i] ? b : t[i];
         }
-    close_matmul(a);
+    matmul_close(&a->theirs);
     double flops = 2e-9 * a->m * a->n * a->k;
     double dnnl = t[1] < t[2] ? t[1] : t[2];
     printf("m %4d n %5d k %4d  forward %4.0f / %4.0f %4.0f  %3.0f %%", a->m,
@@ -230,10 +156,7 @@ numbers(rlf_device *device, size_t n)
 {
     rlf_err err = RLF_ERR_NONE;
     void *p;
-    if (rlf_device_alloc(device, n * 4, &p, &err) < 0) {
-        fprintf(stderr, "%s\n", err.sentence);
-        exit(1);
-    }
+    check(rlf_device_alloc(device, n * 4, &p, &err), &err);
     float *x = p;
     for (size_t i = 0; i < n; i++)
         x[i] = (float)((double)(i * 2654435761u % 1000) / 1000 - 0.5);
@@ -249,14 +172,13 @@ main(int argc, char **argv)
     rlf_device *device;
     work a = {.kernels = rlf_kernels_cpu()};
     rlf_cpu_options options = {.n_threads = threads};
-    if (rlf_device_cpu_new(&options, &device, &err) < 0 ||
-        rlf_queue_new(device, &a.queue, &err) < 0)
-        return fprintf(stderr, "%s\n", err.sentence), 1;
+    check(rlf_device_cpu_new(&options, &device, &err), &err);
+    check(rlf_queue_new(device, &a.queue, &err), &err);
     omp_set_num_threads(threads);
     if (threads == 1)
         clock_used = CLOCK_THREAD_CPUTIME_ID;
-    check(dnnl_engine_create(&a.engine, dnnl_cpu, 0));
-    check(dnnl_stream_create(&a.stream, a.engine, dnnl_stream_default_flags));
+    must(dnnl_engine_create(&a.engine, dnnl_cpu, 0));
+    must(dnnl_stream_create(&a.stream, a.engine, dnnl_stream_default_flags));
     printf("%s, %d threads; ours / oneDNN sgemm, matmul (GFLOP/s)\n",
            a.kernels->isa, threads);
     mean few = {0}, many = {0}, grads = {0};
