@@ -23,6 +23,28 @@ take_member(const int *lane, uint32_t n, int member, rlf_range has,
         out->rows[member][i] = (uint32_t)rows[i];
 }
 
+/* Gives each sample a lane: one that shares the beginning of the one before it
+ * the same. */
+static rlf_status
+assign(const rlf_sequence *seqs, uint32_t n, int lanes, rlf_arena *pool,
+       rlf_err *err, int *lane)
+{
+    int64_t *length = RLF_NEW_ARRAY(pool, int64_t, n + 1);
+    int *of = RLF_NEW_ARRAY(pool, int, n + 1);
+    uint32_t units = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        units += !seqs[i].shared;
+        length[units - 1] += (int64_t)seqs[i].n_prompt + seqs[i].n_response -
+                             (int64_t)seqs[i].shared;
+    }
+    RLF_TRY(rlf_lanes_deal(length, units, lanes, err, of));
+    for (uint32_t i = 0, unit = 0; i < n; i++) {
+        unit += !seqs[i].shared;
+        lane[i] = of[unit - 1];
+    }
+    return RLF_OK;
+}
+
 rlf_status
 rlf_update_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
                       uint32_t n, rlf_arena *pool, rlf_err *err,
@@ -31,18 +53,15 @@ rlf_update_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
     struct rlf_group *dp = model->replicas;
     int lanes = model->gradient.lanes, members = dp ? rlf_group_size(dp) : 1;
     /* each sample is assigned, listed, and a row of one member */
-    RLF_TRY(rlf_arena_room(pool,
-                           ((size_t)n + (size_t)members + 8) *
-                                   (2 * sizeof(int64_t) + sizeof(int) +
-                                    sizeof(uint32_t)) +
-                               (size_t)(members + lanes + 8) * 64,
-                           "how samples go to lanes", err));
-    int64_t *length = RLF_NEW_ARRAY(pool, int64_t, n + 1),
-            *rows = RLF_NEW_ARRAY(pool, int64_t, n + 1);
+    RLF_TRY(rlf_arena_room(
+        pool,
+        ((size_t)n + (size_t)members + 8) *
+                (2 * sizeof(int64_t) + 2 * sizeof(int) + sizeof(uint32_t)) +
+            (size_t)(members + lanes + 8) * 64,
+        "how samples go to lanes", err));
+    int64_t *rows = RLF_NEW_ARRAY(pool, int64_t, n + 1);
     int *lane = RLF_NEW_ARRAY(pool, int, n + 1);
-    for (uint32_t i = 0; i < n; i++)
-        length[i] = (int64_t)seqs[i].n_prompt + seqs[i].n_response;
-    RLF_TRY(rlf_lanes_deal(length, n, lanes, err, lane));
+    RLF_TRY(assign(seqs, n, lanes, pool, err, lane));
     *out =
         (rlf_update_lanes){.dp = dp,
                            .n_members = members,

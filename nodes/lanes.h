@@ -1,8 +1,9 @@
 /* The samples of a minibatch that this rank trains on, and what the ranks of a
  * data-parallel group tell each other about theirs.
  *
- * The samples go to lanes by their lengths alone (engine/layout/lanes.h); a
- * rank takes its lanes one after another. Everything else of an update is
+ * The samples go to lanes by their lengths alone (engine/layout/lanes.h), those
+ * that share a beginning (nodes/model/prefix.h) together; a rank takes its
+ * lanes one after another. Everything else of an update is
  * computed from the live values of all samples, which every rank therefore
  * gets: 4 bytes a response token and live call. */
 #ifndef RLF_NODES_LANES_H

@@ -472,19 +472,28 @@ rlf_weight_copies_open(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
-/* A sequence is read in one piece, so a micro-batch must hold the longest. */
+/* A sequence is read in one piece, so a micro-batch must hold the longest, and
+ * samples of a prompt that are trained on together. */
 static rlf_status
 check_tokens(const rlf_env *env, const rlf_resource *resource,
              const rlf_caps *caps, rlf_use use, rlf_err *err)
 {
-    if (use == RLF_USE_GENERATE || caps->tokens[use] >= caps->longest)
+    uint32_t least = rlf_caps_least(caps, use);
+    if (use == RLF_USE_GENERATE || caps->tokens[use] >= least)
         return RLF_OK;
+    bool shared = caps->tokens[use] >= caps->longest;
     rlf_fail(err, RLF_USER,
              "a micro-batch of model '%s' holds %u tokens (tokens: of its "
-             "place row), but a sequence can have %u",
-             resource->name, caps->tokens[use], caps->longest);
-    rlf_err_hint(err, "raise tokens:, or lower max_prompt: of the data and "
-                      "max_new: of generate");
+             "place row), but %s can have %u",
+             resource->name, caps->tokens[use],
+             shared ? "the samples of a prompt that an update takes together"
+                    : "a sequence",
+             shared ? least : caps->longest);
+    rlf_err_hint(err,
+                 shared ? "raise tokens:, or leave shared: true of the update "
+                          "out"
+                        : "raise tokens:, or lower max_prompt: of the data and "
+                          "max_new: of generate");
     at_row(env, resource, use == RLF_USE_UPDATE, caps->tokens[use], err);
     return RLF_USER;
 }

@@ -107,6 +107,21 @@ rlf_sequences_each(const rlf_load *load, int value)
     return (uint64_t)fmax(1, size->samples / fmax(1, size->prompts));
 }
 
+uint64_t
+rlf_sequences_together(const rlf_load *load, const rlf_node *node, int value)
+{
+    rlf_lengths lengths = rlf_sequences_lengths(load, value);
+    if (load->piece) {
+        lengths.prompt = load->piece->prompt;
+        lengths.response = load->piece->response;
+    }
+    return node->loss && node->loss->shared
+               ? (uint64_t)rlf_caps_shared(
+                     lengths.prompt, lengths.response,
+                     (double)rlf_sequences_each(load, value))
+               : 1;
+}
+
 const rlf_model *
 rlf_load_part(const rlf_load *load, int model)
 {

@@ -40,6 +40,10 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
 /* Samples of a prompt of the set, on average. */
 uint64_t rlf_sequences_each(const rlf_load *load, int value);
+/* Those of a prompt that the node, an update, takes together: 1, if it does not
+ * say that they share it. */
+uint64_t rlf_sequences_together(const rlf_load *load, const rlf_node *node,
+                                int value);
 /* Those that the rank is assigned of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* The samples of a set that the load is counted for on the rank: those of the

@@ -25,6 +25,8 @@
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/buffers.h"
+#include "nodes/model/prefix.h"
+#include "nodes/rows.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
 /* The state of the node, which lasts for the run. */
@@ -145,6 +147,22 @@ set_drops(const rlf_update *u, rlf_update_group *g)
     }
 }
 
+/* Has samples of a prompt go through the model with it once. */
+static rlf_status
+share_prompts(const rlf_update *u, const rlf_update_group *g, rlf_sequence *all,
+              uint32_t n, rlf_err *err)
+{
+    const rlf_env *env = u->call->env;
+    uint32_t *prompt;
+    RLF_TRY(rlf_arena_try(env->pool, sizeof *prompt * ((size_t)n + 1),
+                          "the prompts of samples", err, &prompt));
+    for (uint32_t i = 0; i < n; i++)
+        prompt[i] = rlf_rows_prompt_of(env->graph, g->rows, i);
+    rlf_sequences_share_prompts(all, n, prompt,
+                                g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS);
+    return RLF_OK;
+}
+
 /* The sequences of a group: all samples are read, for their lengths decide
  * whose they are. */
 static rlf_status
@@ -155,6 +173,8 @@ take_samples(rlf_update *u, rlf_update_group *g, rlf_read_kind reading,
     uint32_t n = g->rows->samples->count;
     RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object, reading, NULL,
                                n, err, &all));
+    if (u->call->node->loss->shared)
+        RLF_TRY(share_prompts(u, g, all, n, err));
     RLF_TRY(rlf_update_lanes_take(u->model, all, n, u->call->env->pool, err,
                                   &g->lanes));
     g->row = g->lanes.rows[g->lanes.self];
@@ -296,24 +316,47 @@ find_points(rlf_update *u)
         u->known[i] = RLF_NEW_ARRAY(pool, double, rows);
 }
 
-/* As many of the samples as fit, lane by lane, group by group. */
+/* Finds how many of the n samples from `first` on go into one micro-batch: as
+ * many as fit, with none that shares its beginning with the next. */
+static rlf_status
+fit_micro(const rlf_update *u, const rlf_update_group *g, uint32_t first,
+          uint32_t n, rlf_err *err, uint32_t *fit)
+{
+    const rlf_pass *pass = u->flights[0][0].pass;
+    const rlf_sequence *seqs = g->seqs + first;
+    rlf_status status = rlf_prefix_fit(pass, seqs, n, true, err, fit);
+    if (status >= 0 && g->words)
+        status = rlf_vocab_fit(g->words, first, n, err, fit);
+    while (status >= 0 && *fit > 0 && *fit < n && seqs[*fit].shared)
+        --*fit;
+    if (status >= 0 && !*fit)
+        status = rlf_fail(err, RLF_USER,
+                          "the samples of a prompt that share it do not fit "
+                          "into a micro-batch of the models that read them");
+    if (status == RLF_USER && u->call->node->loss->shared)
+        rlf_err_hint(err, "raise tokens: of the models' place rows, or leave "
+                          "shared: true out");
+    return status;
+}
+
+/* Lane by lane, group by group. */
 static rlf_status
 cut_micros(rlf_update *u, rlf_err *err)
 {
-    const rlf_pass *pass = u->flights[0][0].pass;
     uint32_t lanes = (uint32_t)u->model->gradient.held;
     for (uint32_t j = 0; j < lanes * u->n_groups; j++) {
         uint32_t lane = j / u->n_groups, fit;
         const rlf_update_group *g = &u->groups[j % u->n_groups];
         uint32_t end = g->lanes.first[lane + 1];
         for (uint32_t i = g->lanes.first[lane]; i < end; i += fit) {
-            RLF_TRY(rlf_pass_fit(pass, g->seqs + i, end - i, err, &fit));
-            if (g->words)
-                RLF_TRY(rlf_vocab_fit(g->words, i, end - i, err, &fit));
+            RLF_TRY(fit_micro(u, g, i, end - i, err, &fit));
             rlf_update_micro m = {
                 .lane = lane, .group = g, .first = i, .count = fit};
-            for (uint32_t k = i; k < i + fit; k++)
-                m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response;
+            for (uint32_t k = i; k < i + fit; k++) {
+                m.read += g->seqs[k].n_prompt + g->seqs[k].n_response;
+                m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response -
+                            g->seqs[k].shared;
+            }
             RLF_TRY(make_room(u, &m, err));
             RLF_PUSH_IN(u->call->env->pool, &u->micros, m);
         }
@@ -538,6 +581,13 @@ static const rlf_trainable trainable = {.begin = begin,
                                         .gather = gather,
                                         .finish = finish};
 
+static const rlf_formal options[] = {
+    {.name = "shared",
+     .kind = RLF_FORMAL_FLAG,
+     .labelled = true,
+     .doc = "samples of a prompt go through the model with it once"},
+};
+
 const rlf_node_class rlf_node_update = {
     .name = "update",
     .doc = "one optimizer step of a model",
@@ -549,6 +599,8 @@ const rlf_node_class rlf_node_update = {
     .receiver = RLF_RECEIVER_MODEL,
     .formals = rlf_adamw_formals,
     .n_formals = RLF_ADAMW_FORMALS,
+    .options = options,
+    .n_options = RLF_COUNT(options),
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,

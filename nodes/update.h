@@ -75,7 +75,8 @@ typedef struct rlf_update_micro {
     uint32_t lane; /* the lane among those held here */
     const rlf_update_group *group;
     uint32_t first, count; /* sequences of the group */
-    uint64_t tokens;
+    uint64_t tokens; /* that are computed, */
+    uint64_t read; /* and those of all samples, also of what they share */
     /* [rows], on the host, where the heads are; else NULL. */
     int64_t rows;
     float *logprob, *scalar, *d_logprob, *d_scalar;

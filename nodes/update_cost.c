@@ -5,7 +5,8 @@
 #include "nodes/model/optimizer.h"
 
 /* The samples of a lane are taken as they come, as many as fit: all but the
- * last micro-batch have more than T - S tokens. */
+ * last micro-batch have more than T - S tokens, where S are those of samples
+ * that stay together. */
 int64_t
 rlf_update_most_micros(const rlf_graph *graph, int model, const rlf_caps *caps,
                        int lanes)
@@ -19,7 +20,8 @@ rlf_update_most_micros(const rlf_graph *graph, int model, const rlf_caps *caps,
         groups = n > groups ? n : groups;
     }
     int64_t rows = caps->rows[RLF_USE_UPDATE], longest = caps->longest;
-    int64_t room = (int64_t)caps->tokens[RLF_USE_UPDATE] - longest + 1;
+    int64_t least = rlf_caps_least(caps, RLF_USE_UPDATE);
+    int64_t room = (int64_t)caps->tokens[RLF_USE_UPDATE] - least + 1;
     if (room < 1)
         room = 1; /* refused before it runs */
     int64_t most = rows * longest / room + lanes;
@@ -98,6 +100,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
         .n_lengths = 1,
         .tokens = g->tokens,
         .rows = g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
+        .each = rlf_sequences_together(load, node, node->inputs[g->set]),
         .logprob = g->logprob,
         .scalar = g->scalar,
         .recompute = model->caps.recompute,
@@ -128,10 +131,15 @@ cost_lanes(const rlf_load *load, const rlf_node *node, const group *g,
         return lane.n;
     }
     uint64_t all = rlf_sequences_lengths(load, node->inputs[g->set]).n;
+    uint64_t each = rlf_sequences_together(load, node, node->inputs[g->set]);
     uint64_t lanes = (uint64_t)gradient->lanes, own = 0;
+    uint64_t units = (all + each - 1) / each, left = units * each - all;
     for (int l = gradient->first; l < gradient->first + gradient->held; l++) {
-        /* samples of one length go round */
-        lane.n = all / lanes + ((uint64_t)l < all % lanes);
+        /* samples of one length go round, those that stay together at once; the
+         * last of them are fewer */
+        lane.n = (units / lanes + ((uint64_t)l < units % lanes)) * each;
+        if (left && (uint64_t)l == (units - 1) % lanes)
+            lane.n -= left;
         own += lane.n;
         cost_lane(load, node, g, &lane, counts);
     }

@@ -119,7 +119,7 @@ rlf_update_forward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
     const rlf_update_group *g = m->group;
     RLF_TRY(rlf_pass_load(f->pass, g->seqs + m->first, m->count, m->first,
                           g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
-    call->fed = (uint32_t)f->pass->m;
+    call->fed = (uint32_t)f->micro->read; /* measured times are of such */
     RLF_TRY(rlf_transformer_forward_chunk(u->model, f->pass, op->chunk, err));
     if (!ends(u, op))
         return RLF_OK;
@@ -301,7 +301,7 @@ rlf_update_backward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
     rlf_update *u = rlf_update_of(call);
     const rlf_update_flight *f = &u->flights[op->chunk][op->flight];
     const rlf_pass_options *o = &f->pass->options;
-    call->fed = (uint32_t)f->pass->m;
+    call->fed = (uint32_t)f->micro->read; /* measured times are of such */
     RLF_TRY(rlf_update_end_lanes(
         u, op->chunk, o->split ? RLF_GRADIENT_REST : RLF_GRADIENT_ALL,
         f->micro->lane, err));
@@ -321,7 +321,7 @@ rlf_update_weights(rlf_call *call, const rlf_train_op *op, rlf_err *err)
     rlf_update *u = rlf_update_of(call);
     const rlf_update_flight *f = &u->flights[op->chunk][op->flight];
     const rlf_pass_options *o = &f->pass->options;
-    call->fed = (uint32_t)f->pass->m;
+    call->fed = (uint32_t)f->micro->read; /* measured times are of such */
     RLF_TRY(rlf_update_end_lanes(u, op->chunk, RLF_GRADIENT_MATRICES,
                                  f->micro->lane, err));
     RLF_TRY(rlf_transformer_weights_chunk(u->model, f->pass, op->chunk, err));

@@ -93,8 +93,10 @@ count_tiles(const rlf_model *model, const rlf_vocab_program *words, rlf_use use,
 {
     const rlf_lengths *l = reading->lengths;
     uint64_t length = (uint64_t)l->prompt + l->response;
-    uint64_t each =
-        length && reading->tokens > length ? reading->tokens / length : 1;
+    uint64_t together = reading->each > 1 ? reading->each : 1;
+    uint64_t unit = length + (together - 1) * ((uint64_t)l->response + 1);
+    uint64_t each = unit && reading->tokens > unit ? reading->tokens / unit : 1;
+    each *= together;
     int64_t rows =
         rlf_head_words_fit(model->table,
                            rlf_pass_tile_rows(model->kernels, model->table,
@@ -147,7 +149,11 @@ rlf_vocab_cost(const rlf_load *load, const rlf_node *node,
         .n_lengths = 1,
         .tokens = rlf_vocab_tokens(load, words, model->caps.tokens[use]),
         .rows = RLF_ROWS_TOKENS,
+        .each =
+            rlf_sequences_together(load, node, node->inputs[words->set_input]),
         .logprob = true};
+    if (piece && reading.each > 1) /* one micro-batch, as in sum_reading */
+        reading.tokens = INT32_MAX;
     double tiles = count_tiles(model, words, use, &reading);
     int last = table->cut.chunks - 1, chunk = piece ? piece->chunk : last;
     rlf_piece_kind forward = RLF_PIECE_ROWS, reads = RLF_PIECE_ROWS;

@@ -114,8 +114,9 @@ find_tokens(profiler *p, const rlf_session *s)
         const rlf_caps *caps = rlf_resource_caps(r, opened.resource[i]);
         if (!caps)
             continue;
-        uint32_t tokens = caps->tokens[RLF_USE_UPDATE] / 3;
-        p->tokens[i] = (int)(tokens > caps->longest ? tokens : caps->longest);
+        uint32_t tokens = caps->tokens[RLF_USE_UPDATE] / 3,
+                 least = rlf_caps_least_of_all(caps);
+        p->tokens[i] = (int)(tokens > least ? tokens : least);
     }
 }
 

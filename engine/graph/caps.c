@@ -1,7 +1,27 @@
 /* Defaults of caps: see caps.h. */
 #include "engine/graph/caps.h"
 
-#include <stddef.h>
+#include <math.h>
+
+uint32_t
+rlf_caps_least(const rlf_caps *caps, rlf_use use)
+{
+    uint64_t own = caps->own[use], longest = caps->longest;
+    if (caps->together[use] < 2)
+        return caps->longest;
+    own = own && own < longest ? own : longest;
+    uint64_t all = longest + (caps->together[use] - 1) * own;
+    all = all < RLF_SHARED_TOKENS ? all : RLF_SHARED_TOKENS;
+    return all > longest ? (uint32_t)all : caps->longest;
+}
+
+uint32_t
+rlf_caps_least_of_all(const rlf_caps *caps)
+{
+    uint32_t read = rlf_caps_least(caps, RLF_USE_READ),
+             update = rlf_caps_least(caps, RLF_USE_UPDATE);
+    return read > update ? read : update;
+}
 
 rlf_caps
 rlf_caps_resolve(const rlf_caps *given, uint32_t context)
@@ -21,12 +41,22 @@ rlf_caps_resolve(const rlf_caps *given, uint32_t context)
         if (!*tokens) {
             *tokens =
                 all && all < RLF_CAP_TOKENS ? (uint32_t)all : RLF_CAP_TOKENS;
-            if (use != RLF_USE_GENERATE && *tokens < caps.longest)
-                *tokens = caps.longest;
+            if (use != RLF_USE_GENERATE && *tokens < rlf_caps_least(&caps, use))
+                *tokens = rlf_caps_least(&caps, use);
         }
         if (use == RLF_USE_GENERATE &&
             (!caps.rows[use] || caps.rows[use] > RLF_CAP_ACTIVE))
             caps.rows[use] = RLF_CAP_ACTIVE;
     }
     return caps;
+}
+
+/* All but the first have the prompt's last token of their own, as what they
+ * begin with is read there. */
+double
+rlf_caps_shared(double prompt, double response, double each)
+{
+    double left = RLF_SHARED_TOKENS - prompt - response;
+    double more = floor(left / (response + 1));
+    return fmin(fmax(1, 1 + more), fmax(1, each));
 }

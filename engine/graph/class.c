@@ -217,6 +217,7 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
             strcmp(classes->node[k]->name, c->name) == 0)
             return rlf_fail(err, RLF_BUG, "two node classes are named %s",
                             c->name);
+    RLF_TRY(check_formals(c->name, c->options, c->n_options, err));
     return check_formals(c->name, c->formals, c->n_formals, err);
 }
 

@@ -54,7 +54,8 @@ typedef enum rlf_form {
  *   "update"   receiver: the model; args: the formals of the class, named as
  *              those of the constructor `adamw` that the model was declared
  *              with, NUMBER or VALUE of a scalar read at each update; inputs:
- *              what rlf_node.loss refers to; outputs: its reports
+ *              what rlf_node.loss refers to; outputs: its reports; its option
+ *              `shared`: rlf_loss.shared
  *   "report"   args: extra labelled scalars; the label is the metric's name
  *   "split"    for x in s.split(...), ... { }. Inputs: the sets that are split;
  *              args: the formals once for each set in turn. call->out: the
@@ -390,6 +391,10 @@ struct rlf_node_class {
                          are */
     const rlf_formal *formals;
     int n_formals;
+    /* Of "update": what is written in parentheses behind the model. These are
+     * no arguments of the node, they stand in its loss. */
+    const rlf_formal *options;
+    int n_options;
     bool extra;        /* takes further labelled arguments (a hook's fields) */
     const char *taken; /* names, "response|length", by which values of the class
                           cannot be called, for it has its own of that name;

@@ -129,8 +129,9 @@ put_node(const rlf_graph *graph, const rlf_node *node, int depth, rlf_buf *out)
     put_values(graph, node->inputs, node->n_inputs, false, out);
     rlf_buf_puts(out, ")");
     put_args(graph, node->args, node->n_args, out);
-    rlf_buf_printf(out, " by %s%s%s\n", grain_word(node->grain),
-                   node->looking ? ", looking" : "",
+    rlf_buf_printf(out, "%s by %s%s%s\n",
+                   node->loss && node->loss->shared ? " {shared}" : "",
+                   grain_word(node->grain), node->looking ? ", looking" : "",
                    node->ahead ? ", ahead" : "");
     const rlf_expr *program = node->expr   ? node->expr
                               : node->loss ? node->loss->program

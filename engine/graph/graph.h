@@ -157,6 +157,8 @@ typedef struct rlf_loss {
     int n_words;
     rlf_reach reach; /* rlf_loss_reach; POINT: gradient in the forward pass's
                         own head tile */
+    bool shared; /* samples of a prompt go through the model with it once:
+                    numerics, and no other gradient up to rounding */
 } rlf_loss;
 
 /* Does one pass of the model serve both calls? Those on one set do, if both

@@ -189,6 +189,8 @@ loss_digest(hasher *h, const rlf_node *node)
             inputs[loss->words[i].result[k]] =
                 words_digest(h, node, &loss->words[i], (int)k);
     rlf_digest digest = output_digest(h, loss->program, loss->loss, inputs);
+    if (h->shape && loss->shared) /* numerics, but other work */
+        digest = add_text(digest, "shared");
     if (loss->taken < 0)
         return digest;
     return add_digest(digest,

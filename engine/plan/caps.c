@@ -9,6 +9,7 @@
 /* The lengths and rows that one model has met so far; INFINITY: no bound. */
 typedef struct met {
     double longest, rows[RLF_N_USES];
+    double together[RLF_N_USES], own[RLF_N_USES]; /* as rlf_caps has them */
 } met;
 
 static void
@@ -25,6 +26,29 @@ meet(met *m, rlf_use use, const rlf_set_size *size)
     raise(&m->rows[use], size->samples);
 }
 
+/* Samples of a prompt of the set stay together. */
+static void
+meet_together(met *m, rlf_use use, const rlf_set_size *size)
+{
+    double each = ceil(size->samples / fmax(1, size->prompts));
+    raise(&m->together[use], each >= 1 ? each : INFINITY);
+    raise(&m->own[use], size->response + 1); /* and the prompt's last token */
+}
+
+/* In an update, and for the models whose words it reads at them. */
+static void
+meet_shared(const rlf_node *node, int set_input, const rlf_set_size *size,
+            met *of)
+{
+    meet_together(&of[node->receiver], RLF_USE_UPDATE, size);
+    for (int i = 0; i < node->loss->n_words; i++) {
+        const rlf_vocab_program *w = &node->loss->words[i];
+        for (size_t k = 0; k < w->program->inputs.count; k++)
+            if (w->set_input == set_input && w->model[k] >= 0)
+                meet_together(&of[w->model[k]], RLF_USE_READ, size);
+    }
+}
+
 /* The sets that a node runs its model on. */
 static void
 meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
@@ -38,10 +62,13 @@ meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
         meet(m, RLF_USE_GENERATE, &sizes->set[values[node->outputs[0]].set]);
     if (node->class->live)
         meet(m, RLF_USE_READ, &sizes->set[values[node->inputs[0]].set]);
-    for (int i = 0; node->loss && i < node->loss->n_calls; i++)
-        meet(m, RLF_USE_UPDATE,
-             &sizes->set[values[node->inputs[node->loss->calls[i].set_input]]
-                             .set]);
+    for (int i = 0; node->loss && i < node->loss->n_calls; i++) {
+        int input = node->loss->calls[i].set_input;
+        const rlf_set_size *size = &sizes->set[values[node->inputs[input]].set];
+        meet(m, RLF_USE_UPDATE, size);
+        if (node->loss->shared)
+            meet_shared(node, input, size, of);
+    }
 }
 
 /* Micro-batches of each replica for each stage of a pipeline: a bubble of a
@@ -97,8 +124,12 @@ rlf_plan_caps(const rlf_graph *graph, rlf_arena *arena)
     for (size_t i = 0; i < n; i++) {
         caps[i].longest = whole(of[i].longest);
         caps[i].reach = reach;
-        for (int use = 0; use < RLF_N_USES; use++)
+        for (int use = 0; use < RLF_N_USES; use++) {
             caps[i].rows[use] = whole(of[i].rows[use]);
+            caps[i].together[use] =
+                (uint32_t)fmin(of[i].together[use], RLF_SHARED_TOKENS);
+            caps[i].own[use] = whole(of[i].own[use]);
+        }
     }
     return caps;
 }

@@ -339,6 +339,9 @@ digest_plan(const rlf_plan *plan)
                        (int)plan->place[i].carry,
                        plan->place[i].recompute};
         digest = rlf_digest_add(digest, split, sizeof split);
+        const rlf_loss *loss = plan->graph->nodes.data[i].loss;
+        if (loss && loss->shared) /* numerics */
+            digest = add_text(digest, "shared");
         digest = add_text(digest, plan->place[i].schedule);
         if (plan->place[i].pipe)
             digest = add_pipe(digest, plan->place[i].pipe);
@@ -639,6 +642,22 @@ put_numbers(const rlf_resource *r, rlf_sums sums, rlf_buf *out)
         rlf_buf_printf(out, ", lanes %d", sums.lanes);
 }
 
+/* Updates in which samples share their prompt. */
+static void
+put_shared(const rlf_plan *plan, rlf_buf *out)
+{
+    const rlf_graph *graph = plan->graph;
+    int n = 0;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->loss && node->loss->shared)
+            rlf_buf_printf(out, "%s%s.%s", n++ ? ", " : "# shared prompts: ",
+                           graph->resources.data[node->receiver].name,
+                           node->class->name);
+    }
+    rlf_buf_puts(out, n ? "\n" : "");
+}
+
 /* "shards 2, lanes 4 (all models but actor)", then a line for each of these;
  * where each model has others only the lines. Lanes are those of models that
  * are trained. */
@@ -670,6 +689,7 @@ put_sums(const rlf_plan *plan, rlf_arena *arena, rlf_buf *out)
             put_numbers(&r[i], plan->sums[i], out);
             rlf_buf_putc(out, '\n');
         }
+    put_shared(plan, out);
 }
 
 /* The name of the program's file without its folders, which are nobody else's

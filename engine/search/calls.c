@@ -39,13 +39,31 @@ lanes_of(const rlf_opened *o, const rlf_node *node, double *held, double *all)
     *all = lanes;
 }
 
-/* Of the opened rank's replica. */
+/* Rows that are read together and share a prompt: its samples, where all of
+ * them were made ahead. Else they end apart, and are read in parts. Those that
+ * are trained on share it if the update says so. */
 static double
-rows_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
+together(const rlf_graph *graph, const rlf_node *node,
+         const rlf_expected_set *set)
 {
-    double held, all;
+    if (node->loss && node->loss->shared)
+        return rlf_caps_shared(set->prompt, set->response, set->each);
+    bool reads = node->class->work == RLF_WORK_READ && !node->words;
+    return reads && graph->ahead && !node->ahead ? set->each : 1;
+}
+
+/* Of the opened rank's replica: samples that share a prompt are in one lane. */
+static double
+rows_of(const rlf_opened *o, const rlf_sizes *sizes,
+        const rlf_expected_set *expected, const rlf_node *node)
+{
+    double held, all, each = 1;
+    int set = set_of(o, node);
     lanes_of(o, node, &held, &all);
-    return ceil(sizes->set[set_of(o, node)].samples * held / all);
+    if (node->loss && node->loss->shared)
+        each = together(o->plan->graph, node, &expected[set]);
+    double units = ceil(sizes->set[set].samples / each);
+    return ceil(units * held / all) * each;
 }
 
 static rlf_use
@@ -54,16 +72,6 @@ use_of(const rlf_node *node)
     return node->class->work == RLF_WORK_GENERATE ? RLF_USE_GENERATE
            : node->class->work == RLF_WORK_TRAIN  ? RLF_USE_UPDATE
                                                   : RLF_USE_READ;
-}
-
-/* Rows that are read together and share a prompt: its samples, where all of
- * them were made ahead. Else they end apart, and are read in parts. */
-static double
-together(const rlf_graph *graph, const rlf_node *node,
-         const rlf_expected_set *set)
-{
-    bool reads = node->class->work == RLF_WORK_READ && !node->words;
-    return reads && graph->ahead && !node->ahead ? set->each : 1;
 }
 
 /* Updates are cut lane by lane. */
@@ -75,7 +83,7 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
     const rlf_caps *caps = rlf_resource_caps(r, o->resource[node->receiver]);
     const rlf_expected_set *set = &expected[set_of(o, node)];
     rlf_use use = use_of(node);
-    double rows = rows_of(o, sizes, node), parts, all;
+    double rows = rows_of(o, sizes, expected, node), parts, all;
     lanes_of(o, node, &parts, &all);
     double micros = rlf_expected_micros(set, rows / parts, caps->tokens[use],
                                         together(o->plan->graph, node, set));
@@ -95,7 +103,7 @@ rlf_call_sampling(const rlf_opened *o, const rlf_sizes *sizes,
     const rlf_call_cut cut = rlf_call_cut_of(o, sizes, expected, node);
     *out = (rlf_sampling){.lengths = each->responses,
                           .most = each->responses ? each->most : each->response,
-                          .rows = rows_of(o, sizes, node),
+                          .rows = rows_of(o, sizes, expected, node),
                           .seats = fmax(1, cut.seats),
                           .replicas = o->plan->place[node->id].layout.dp};
     *pages =
@@ -765,7 +773,8 @@ rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
 {
     const rlf_opened *first = &stages->kinds[0];
     const rlf_layout *layout = &first->plan->place[node->id].layout;
-    double rows = rows_of(first, sizes, node), runs = sizes->runs[node->id];
+    double rows = rows_of(first, sizes, expected, node),
+           runs = sizes->runs[node->id];
     double busy[RLF_CALL_KINDS] = {0}, most = 0;
     int set = set_of(first, node);
     rlf_seconds once = {0};

@@ -371,8 +371,8 @@ take_caps(rlf_call_measure *m, const rlf_opened *opened)
     const rlf_resource *r = &m->pareto->options.graph->resources.data[m->model];
     const rlf_caps *caps = rlf_resource_caps(r, opened->resource[m->model]);
     memcpy(m->tokens, caps->tokens, sizeof m->tokens);
-    m->longest = caps->longest;
-    m->pareto->longest[m->model] = caps->longest;
+    m->longest = rlf_caps_least_of_all(caps);
+    m->pareto->longest[m->model] = m->longest;
 }
 
 /* The most of all stages. */

@@ -53,7 +53,7 @@ typedef struct rlf_call_measure {
     rlf_pool pool; /* the pool of the stage whose pages take most; bytes 0: none
                       has pages */
     const rlf_expected_set *expected; /* per set, the same on every layout */
-    uint32_t longest;                 /* tokens of a sequence */
+    uint32_t longest; /* tokens that a micro-batch has room for at least */
     uint32_t tokens[RLF_N_USES]; /* tokens of a micro-batch of the last layout,
                                     by use */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:

@@ -74,7 +74,8 @@ typedef struct rlf_pareto {
     const int *ranks; /* each its number */
     /* Per resource: */
     int *shapes;       /* by model: its number among those that moves know */
-    uint32_t *longest; /* tokens of its longest sequence */
+    uint32_t *longest; /* tokens that its micro-batches have room for, at least
+                        */
     rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
     int *fewest; /* lanes that it could have; 0: it has those that are given */
     /* Less of the cluster that would have other lanes: of each such lanes the

@@ -7,16 +7,30 @@
 
 #include <math.h>
 
+/* The tokens of a row, less those that it shares with the one before it. */
+static double
+tokens_of(const sequences *q, const bool *shares, int64_t row)
+{
+    rlf_length length = rlf_sim_length(q, (uint32_t)row);
+    double tokens = (double)length.prompt + length.response;
+    return tokens - (shares && shares[row] ? length.prompt - 1 : 0);
+}
+
 /* Cut rows as they come, as many as have no more than `room` tokens; what was
- * cut before stays as it is. */
+ * cut before stays as it is. Those that share a prompt (NULL: none does) stay
+ * together. */
 static void
-cut(const sequences *q, const int64_t *rows, int64_t n, double room, micros *m)
+cut(const sequences *q, const int64_t *rows, int64_t n, const bool *shares,
+    double room, micros *m)
 {
     double filled = INFINITY;
     for (int64_t i = 0; i < n; i++) {
         rlf_length length = rlf_sim_length(q, (uint32_t)rows[i]);
-        double tokens = (double)length.prompt + length.response;
-        if (filled + tokens > room) {
+        double tokens = tokens_of(q, shares, rows[i]), all = tokens;
+        for (int64_t k = i + 1;
+             shares && !shares[rows[i]] && k < n && shares[rows[k]]; k++)
+            all += tokens_of(q, shares, rows[k]);
+        if (filled + all > room && !(shares && shares[rows[i]])) {
             m->n++;
             filled = 0;
         }
@@ -49,6 +63,45 @@ room_of(const simulation *s, const rlf_node *node, rlf_use use)
     return tokens ? tokens : RLF_CAP_TOKENS;
 }
 
+/* Per row: does it go through the model with the prompt of the one before it?
+ * As rlf_sequences_share_prompts of nodes/model has it. */
+static bool *
+find_shared(const sequences *q, rlf_arena *scratch)
+{
+    bool *shares = RLF_NEW_ARRAY(scratch, bool, q->n + 1);
+    double used = 0;
+    for (uint32_t i = 0; i < q->n; i++) {
+        rlf_length of = rlf_sim_length(q, i);
+        double more = (double)of.response + 1;
+        shares[i] = i && of.group == rlf_sim_length(q, i - 1).group &&
+                    of.prompt > 1 && used + more <= RLF_SHARED_TOKENS;
+        used = shares[i] ? used + more : (double)of.prompt + of.response;
+    }
+    return shares;
+}
+
+/* Rows that share a prompt go to one lane (nodes/lanes.c). */
+static void
+assign_lanes(const sequences *q, const bool *shares, int lanes,
+             rlf_arena *scratch, int *lane)
+{
+    int64_t *length = RLF_NEW_ARRAY(scratch, int64_t, q->n + 1);
+    int *of = RLF_NEW_ARRAY(scratch, int, q->n + 1);
+    rlf_err err = RLF_ERR_NONE;
+    int64_t units = 0, unit = 0;
+    for (uint32_t i = 0; i < q->n; i++) {
+        units += !(shares && shares[i]);
+        length[units - 1] += (int64_t)tokens_of(q, shares, i);
+    }
+    if (rlf_lanes_deal(length, units, lanes, &err, of) < 0)
+        for (int64_t i = 0; i < units; i++)
+            of[i] = (int)(i % lanes);
+    for (uint32_t i = 0; i < q->n; i++) {
+        unit += !(shares && shares[i]);
+        lane[i] = of[unit - 1];
+    }
+}
+
 /* The rows of the lanes that each replica adds up, lane by lane
  * (nodes/update.c). */
 static void
@@ -59,22 +112,15 @@ assign(simulation *s, const rlf_node *node, const sequences *q, micros *out,
     int lanes = s->plan->sums ? s->plan->sums[node->receiver].lanes : 1;
     while (lanes < l->dp)
         lanes *= 2;
-    int64_t *length = RLF_NEW_ARRAY(scratch, int64_t, q->n + 1);
     int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, q->n + 1);
     int *lane = RLF_NEW_ARRAY(scratch, int, q->n + 1);
-    rlf_err err = RLF_ERR_NONE;
-    for (uint32_t i = 0; i < q->n; i++) {
-        rlf_length of = rlf_sim_length(q, i);
-        length[i] = (int64_t)of.prompt + of.response;
-    }
-    if (rlf_lanes_deal(length, q->n, lanes, &err, lane) < 0)
-        for (uint32_t i = 0; i < q->n; i++)
-            lane[i] = (int)(i % (uint32_t)lanes);
+    const bool *shares = node->loss->shared ? find_shared(q, scratch) : NULL;
+    assign_lanes(q, shares, lanes, scratch, lane);
     for (int d = 0; d < l->dp; d++) {
         rlf_range part = rlf_lanes_part(lanes, l->dp, d);
         for (int64_t k = part.first; k < part.last; k++) {
             int64_t n = rlf_lanes_rows(lane, q->n, (rlf_range){k, k + 1}, rows);
-            cut(q, rows, n, room_of(s, node, RLF_USE_UPDATE), &out[d]);
+            cut(q, rows, n, shares, room_of(s, node, RLF_USE_UPDATE), &out[d]);
         }
         even_out(&out[d]);
     }
@@ -400,7 +446,7 @@ cut_share(simulation *s, const rlf_rank_task *task, const rlf_node *node)
     for (uint32_t i = 0; i < share->n_rows; i++)
         rows[i] = share->rows[i];
     micros m = {0};
-    cut(&q, rows, share->n_rows, room_of(s, node, RLF_USE_READ), &m);
+    cut(&q, rows, share->n_rows, NULL, room_of(s, node, RLF_USE_READ), &m);
     even_out(&m);
     rlf_arena_free(scratch);
     return m;

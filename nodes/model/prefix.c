@@ -1,6 +1,8 @@
 /* See prefix.h. */
 #include "nodes/model/prefix.h"
 
+#include "engine/graph/caps.h"
+
 /* ---- which tokens ---- */
 
 static uint32_t
@@ -40,6 +42,22 @@ rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows)
             k++;
         bool all = k == most || k + 1 >= s->n_prompt; /* the same prompt */
         s->shared = all || k >= RLF_PREFIX_LEAST ? (uint32_t)k : 0;
+    }
+}
+
+void
+rlf_sequences_share_prompts(rlf_sequence *seqs, uint32_t n,
+                            const uint32_t *prompt, rlf_rows_kind rows)
+{
+    uint64_t used = 0;
+    rlf_sequences_share(seqs, n, rows);
+    for (uint32_t i = 0; i < n; i++) {
+        rlf_sequence *s = &seqs[i];
+        uint64_t length = (uint64_t)s->n_prompt + s->n_response;
+        bool same = i && prompt[i] == prompt[i - 1];
+        if (!same || used + length - s->shared > RLF_SHARED_TOKENS)
+            s->shared = 0;
+        used = s->shared ? used + length - s->shared : length;
     }
 }
 

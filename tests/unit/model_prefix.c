@@ -261,10 +261,11 @@ distance(const float *a, const float *b, size_t n)
 static void
 share_groups(task *k)
 {
-    rlf_sequences_share(k->seqs, k->n, RLF_ROWS_TOKENS);
+    uint32_t prompt[MOST] = {0};
     for (uint32_t i = 1; i < k->n; i++)
-        if (k->seqs[i].prompt != k->seqs[i - 1].prompt)
-            k->seqs[i].shared = 0;
+        prompt[i] =
+            prompt[i - 1] + (k->seqs[i].prompt != k->seqs[i - 1].prompt);
+    rlf_sequences_share_prompts(k->seqs, k->n, prompt, RLF_ROWS_TOKENS);
 }
 
 static void
@@ -361,6 +362,33 @@ test_refused(const test_place *cpu)
     test_machine_close(&t);
 }
 
+/* As many samples of a prompt share it as have RLF_SHARED_TOKENS together,
+ * whatever the tokens of other prompts are. */
+static void
+test_parts(void)
+{
+    enum { N = 13, P = 1000 };
+    static uint32_t tokens[8000];
+    static const uint32_t response[N] = {900, 900,  900,  900, 900, 900, 900,
+                                         10,  3096, 3097, 5,   900, 2190};
+    static const uint32_t prompt[N] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2};
+    static const uint32_t want[N] = {0,     P - 1, P - 1, 0, P - 1, P - 1, 0,
+                                     P - 1, 0,     0,     0, 0,     P - 1};
+    rlf_sequence seqs[N];
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < N; i++)
+        seqs[i] = (rlf_sequence){.prompt = tokens,
+                                 .n_prompt = P,
+                                 .response = tokens,
+                                 .n_response = response[i]};
+    rlf_sequences_share_prompts(seqs, N, prompt, RLF_ROWS_TOKENS);
+    for (uint32_t i = 0; i < N; i++)
+        differ += seqs[i].shared != want[i];
+    ok(!differ, "samples of a prompt share it up to so many tokens");
+    for (uint32_t i = 0; i < N && differ; i++)
+        note("%u: %u, not %u", i, seqs[i].shared, want[i]);
+}
+
 /* The number of passes and of whole sequences, found in one go, are those of a
  * walk from sequence to sequence. */
 static void
@@ -407,6 +435,7 @@ main(void)
     test_place places[MOST_PLACES];
     int n_places = test_places(places), families = test_families();
     test_counts();
+    test_parts();
     test_refused(&places[0]);
     for (int i = 0; i < (families > 16 ? families : 16); i++)
         test_reading(&places[0], test_any_family((uint64_t)i), (uint64_t)i);

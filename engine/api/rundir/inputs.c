@@ -15,6 +15,7 @@
 #include "engine/text/template.h"
 #include "nodes/data.h"
 #include "nodes/table.h"
+#include "nodes/update.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -546,6 +547,20 @@ add_params(collector *c)
     }
 }
 
+/* Updates with `shared: true`, by the names that their metrics have. */
+static void
+add_shared(collector *c)
+{
+    const rlf_graph *graph = c->session->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->loss && node->loss->shared)
+            add(c, "shared",
+                rlf_update_metric(graph, node, "update", c->session->arena),
+                "true");
+    }
+}
+
 static void
 add_numerics(collector *c)
 {
@@ -568,6 +583,7 @@ add_numerics(collector *c)
         snprintf(number, sizeof number, "%d", plan->sums[i].lanes);
         add(c, "lanes", r->name, number);
     }
+    add_shared(c);
 }
 
 static rlf_status

@@ -201,7 +201,7 @@ fewer_tokens(const shortage *of, int model, int level)
     if (rlf_outline_rank(of->outline, s->plan, 0, arena, &err, &opened) >= 0) {
         const rlf_caps *caps = rlf_resource_caps(
             &s->graph->resources.data[model], opened.resource[model]);
-        int least = caps ? (int)caps->longest : 0;
+        int least = caps ? (int)rlf_caps_least(caps, RLF_USE_UPDATE) : 0;
         int now = caps ? (int)caps->tokens[RLF_USE_UPDATE] : 0;
         tokens = now >> (level + 1);
         if (tokens < least)
