@@ -354,19 +354,21 @@ stmt
         { $$ = stmt(syntax, RLF_AST_LET, @$, $3); $$->name = $1; }
     | NAME ASSIGN expr
         { $$ = stmt(syntax, RLF_AST_SET, @$, $3); $$->name = $1; }
-    | UPDATE NAME MINIMIZE expr
+    | UPDATE NAME opts_ MINIMIZE expr
         {
-            rlf_span inner = rlf_span_join(@3, @4);
+            rlf_span inner = rlf_span_join(@4, @5);
             $$ = stmt(syntax, RLF_AST_UPDATE, @$, NULL);
             $$->name = $2;
+            $$->args = $3;
             $$->body = rlf_ast_block_brief(
-                M, stmt(syntax, RLF_AST_MINIMIZE, inner, $4));
+                M, stmt(syntax, RLF_AST_MINIMIZE, inner, $5));
         }
-    | UPDATE NAME block
+    | UPDATE NAME opts_ block
         {
             $$ = stmt(syntax, RLF_AST_UPDATE, @$, NULL);
             $$->name = $2;
-            $$->body = $3;
+            $$->args = $3;
+            $$->body = $4;
         }
     | MINIMIZE expr     { $$ = stmt(syntax, RLF_AST_MINIMIZE, @$, $2); }
     | RETURN expr       { $$ = stmt(syntax, RLF_AST_RETURN, @$, $2); }

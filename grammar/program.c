@@ -466,5 +466,6 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
             loss->words[i].derivative[k] =
                 d->output_of_input[loss->words[i].result[k]];
     loss->reach = rlf_loss_reach(loss);
+    loss->shared = u->shared != NULL;
     node->loss = loss;
 }

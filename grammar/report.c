@@ -444,6 +444,9 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
         !strcmp(report->token, "the end of the line"))
         return "write 'update m minimize LOSS', or 'update m { ... }' with a "
                "minimize in it";
+    if (!strcmp(text, ",") && !strncmp(word, "update ", 7))
+        return "what is said of an update stands behind its model: update m "
+               "(shared: true) minimize LOSS";
     if (!strcmp(before, "import") && name)
         return "a file is named by a text: import \"std/loss\"";
     return NULL;

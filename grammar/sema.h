@@ -173,6 +173,7 @@ typedef struct rlf_update_statement {
     int loss;   /* term, -1: nothing minimized yet */
     int taken;  /* term: is something minimized? -1: always, or nothing yet */
     bool tried; /* it has a minimize, maybe one that was refused */
+    const rlf_arg *shared; /* its argument; NULL: it has none, or it is false */
     struct {
         rlf_update_report *data;
         size_t count, room;

@@ -316,6 +316,44 @@ optimizer(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item)
     return good;
 }
 
+/* What is written behind the model: *shared is NULL if that is not said, or
+ * false. */
+static bool
+options(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_item *item,
+        const rlf_arg **shared)
+{
+    rlf_item own = {.class = item->class};
+    bool good = rlf_args_match(s, stmt->args, item->class->options,
+                               item->class->n_options, false, item->class->name,
+                               stmt->name.span, &own);
+    const rlf_arg *arg = rlf_args_find(own.args, own.n_args, "shared");
+    *shared =
+        good && arg->kind == RLF_ARG_NUMBER && arg->number != 0 ? arg : NULL;
+    return good;
+}
+
+/* Samples share a prompt only if it has several. */
+static void
+check_shared(rlf_sema *s, const rlf_update_statement *u)
+{
+    bool any = false, made = false;
+    for (size_t i = 0; i < u->calls.count; i++) {
+        const rlf_set *d = &s->graph->sets.data[u->calls.data[i].set];
+        made |= d->samples != d->prompts;
+        any |= d->samples != d->prompts && !d->single;
+    }
+    if (any || !u->shared)
+        return;
+    const char *set = s->graph->sets.data[u->calls.data[0].set].name;
+    const char *text = "'%s' has one sample of each prompt: no other shares it";
+    rlf_diag *diag =
+        made ? rlf_diag_warning(s->diags, "update", u->shared->span, text, set)
+             : rlf_diag_error(s->diags, "update", u->shared->span, text, set);
+    rlf_diag_hint(s->diags, diag,
+                  "leave shared: true out, or sample several responses to a "
+                  "prompt (n: of generate)");
+}
+
 /* Output `r` of the update as an argument of `item`. */
 static rlf_arg
 report_arg(rlf_sema *s, const rlf_update_report *r, rlf_item *item,
@@ -402,6 +440,7 @@ finish(rlf_sema *s, rlf_item *item, int number)
 {
     rlf_update_statement *u = &s->updates.data[number];
     item->update = number;
+    check_shared(s, u);
     warn_idle(s, u);
     warn_rate(s, item);
     rlf_narrow_warn(s, u);
@@ -442,10 +481,12 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
     const rlf_node_class *class = rlf_classes_syntax(s->classes, "update");
     size_t errors = s->diags->errors;
     rlf_item *item = rlf_item_new(s, class, model.resource, stmt->span);
-    if (!optimizer(s, stmt, item))
+    const rlf_arg *shared;
+    if (!options(s, stmt, item, &shared) || !optimizer(s, stmt, item))
         return;
     RLF_PUSH_IN(s->arena, &s->updates,
                 (rlf_update_statement){.model = model.resource,
+                                       .shared = shared,
                                        .span = stmt->span,
                                        .loss = -1,
                                        .taken = -1});

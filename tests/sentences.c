@@ -360,6 +360,8 @@ test_language(const char *text)
                        c->work != RLF_WORK_TRAIN;
         if (several || function)
             told_formals(c->name, c->formals, c->n_formals);
+        if (c->n_options)
+            told_formals(c->name, c->options, c->n_options);
         if (c->form == RLF_FORM_HOOK)
             told("per", c->name);
     }

@@ -25,10 +25,10 @@
 enum { ROWS = 16, EACH = 2, NEW = 6, MOST_RANKS = 4 };
 
 /* MODEL: what the actor is made from. LENGTH: of responses. WORDS: its loss has
- * a sum over words, with a second model's. */
+ * a sum over words, with a second model's. SHARED: samples share prompts. */
 static rlf_session *
 open_program(rlf_arena *arena, const char *model, int length, bool words,
-             const char *place)
+             bool shared, const char *place)
 {
     const char *path = put(
         arena, "program.rlf",
@@ -48,18 +48,19 @@ open_program(rlf_arena *arena, const char *model, int length, bool words,
             "    v = critic.value(roll)\n"
             "    a = roll.at_last(score) - 0.1 * kl - v\n"
             "    for mini in roll.split(parts: 2) {\n"
-            "        update actor minimize mean(-a * "
+            "        update actor %sminimize mean(-a * "
             "exp(actor.logprob(mini) - mini.logprob)%s over batch)\n"
-            "        update critic minimize "
+            "        update critic %sminimize "
             "mean((critic.value(mini) - v - a) ^ 2 over batch)\n"
             "    }\n"
             "    report score = mean(score over batch)\n"
             "}\n%s",
             arith_tokens("1 plus 2 ="), model, ROWS, EACH, length,
+            shared ? "(shared: true) " : "",
             words ? " + 0.1 * sum(exp(actor.logprobs(mini)) * "
                     "(actor.logprobs(mini) - ref.logprobs(mini)) over vocab)"
                   : "",
-            place));
+            shared ? "(shared: true) " : "", place));
     rlf_session *s = rlf_session_open(path);
     if (rlf_session_check(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
@@ -84,6 +85,13 @@ static const struct {
 } layouts[] = {
     {"one rank", 1, false, true, ""},
     {"one rank, words", 1, true, true, "place { actor on 0 (tokens: 64) }\n"},
+    {"one rank, shared", 1, true, true, "place { actor on 0 (tokens: 64) }\n"},
+    {"tp 2, dp 2, shared", 4, false, true,
+     "place { actor on 0..3 (tp: 2)\n critic on 0..3 (tp: 2)\n ref on 0..3 "
+     "(tp: 2) }\n"},
+    {"pp 2, shared", 2, false, true,
+     "place { actor on 0..1 (pp: 2)\n critic on 0..1 (pp: 2)\n ref on 0..1 "
+     "(pp: 2) }\n"},
     {"tp 2", 2, false, true,
      "place { actor on 0..1 (tp: 2)\n critic on 0..1 (tp: 2)\n ref on 0..1 "
      "(tp: 2) }\n"},
@@ -312,9 +320,10 @@ static void
 open_scene(scene *c, rlf_arena *arena, const char *model, int length, size_t k)
 {
     const rlf_plan_options options = {.ranks = layouts[k].ranks};
+    bool shared = strstr(layouts[k].name, "shared") != NULL;
     rlf_err err = RLF_ERR_NONE;
     *c = (scene){.s = open_program(arena, model, length, layouts[k].words,
-                                   layouts[k].place),
+                                   shared, layouts[k].place),
                  .arena = rlf_arena_new()};
     if (rlf_plan_make(c->s->graph, &options, c->s->arena, &err, &c->plan) < 0 ||
         rlf_outline_open(c->s->graph, rlf_kernels_cpu(), &err, &c->outline) < 0)
@@ -404,6 +413,13 @@ caps_of(const opened_node *t, int resource)
     return rlf_resource_caps(r, t->o->resource[resource]);
 }
 
+/* Samples of a prompt that an update takes together. */
+static uint64_t
+samples_together(const opened_node *t)
+{
+    return t->node->loss && t->node->loss->shared ? EACH : 1;
+}
+
 /* n samples, cut into micro-batches of as many as fit, each the given ways
  * through all chunks. */
 static void
@@ -411,7 +427,10 @@ add_micros(const opened_node *t, uint64_t n, const rlf_set_size *size,
            uint32_t tokens, const rlf_piece_kind *kinds, int n_kinds,
            rlf_cost *sum)
 {
-    uint64_t each = tokens / (uint64_t)(size->prompt + size->response);
+    uint64_t together = samples_together(t);
+    double own = size->response + 1; /* and the prompt's last token */
+    double unit = size->prompt + size->response + own * (double)(together - 1);
+    uint64_t each = tokens / (uint64_t)unit * together;
     for (uint64_t i = 0; i < n; i += each)
         for (int k = 0; k < n_kinds; k++)
             for (int c = 0; c < t->layout.chunks || c == 0; c++) {
@@ -441,10 +460,12 @@ add_update(const opened_node *t, const rlf_set_size *size, rlf_cost *sum)
         }
     int lanes = t->o->plan->sums[t->node->receiver].lanes;
     rlf_range held = rlf_lanes_part(lanes, t->layout.dp, t->at.dp);
-    uint64_t all = (uint64_t)size->samples, own = 0;
+    uint64_t together = samples_together(t), own = 0;
+    uint64_t all = (uint64_t)size->samples / together;
     for (int64_t l = held.first; l < held.last; l++) {
         uint64_t n =
             all / (uint64_t)lanes + ((uint64_t)l < all % (uint64_t)lanes);
+        n *= together;
         add_micros(t, n, size, tokens, kinds, RLF_COUNT(kinds), sum);
         own += n;
     }
