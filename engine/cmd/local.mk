@@ -1,7 +1,9 @@
 # engine/cmd and engine/main.c: the program, on the layers themselves so that
-# it starts without looking for the shared library.
+# it starts without looking for the shared library. What is in this folder is an
+# archive, for it is in the programs of tests below as well.
 bin_PROGRAMS += rlflow
-cmd_sources = \
+noinst_LIBRARIES += libcmd.a
+libcmd_a_SOURCES = \
 	%D%/check.c \
 	%D%/cluster.c \
 	%D%/cmd.h \
@@ -28,15 +30,15 @@ cmd_sources = \
 	%D%/stack.c \
 	%D%/tokenize.c \
 	%D%/version.c
-rlflow_SOURCES = engine/main.c $(cmd_sources)
-rlflow_LDADD = $(API_LIBS)
+rlflow_SOURCES = engine/main.c
+rlflow_LDADD = libcmd.a $(API_LIBS)
 
 # The same with GPUs that are emulated, for tests.
 if HAVE_CXX
 EXTRA_PROGRAMS += tests/rlflow_emulated
 check_DATA += tests/rlflow_emulated
-tests_rlflow_emulated_SOURCES = tests/emulated.c $(cmd_sources)
-tests_rlflow_emulated_LDADD = $(EMULATED_DEVICE_LIBS) $(API_LIBS)
+tests_rlflow_emulated_SOURCES = tests/emulated.c
+tests_rlflow_emulated_LDADD = libcmd.a $(EMULATED_DEVICE_LIBS) $(API_LIBS)
 CLEANFILES += tests/rlflow_emulated
 endif
 
@@ -46,7 +48,7 @@ EXTRA_PROGRAMS += tests/rlflow_other tests/api_fault_other
 check_DATA += tests/rlflow_other tests/api_fault_other
 tests_rlflow_other_SOURCES = $(rlflow_SOURCES) $(transports)
 tests_rlflow_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
-tests_rlflow_other_LDADD = $(API_OTHER_LIBS)
+tests_rlflow_other_LDADD = libcmd.a $(API_OTHER_LIBS)
 tests_api_fault_other_SOURCES = tests/unit/api_fault.c $(transports)
 tests_api_fault_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_api_fault_other_LDADD = $(API_OTHER_LIBS)
