@@ -102,7 +102,7 @@ change_two(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
             --*left;
             choice[i] = a;
             choice[j] = b;
-            rlf_placing_look(e, &trial);
+            rlf_placing_look_below(e, &trial, at->period);
             if (!rlf_placing_better(&trial, at))
                 continue;
             at->choice[i] = a;
@@ -224,11 +224,24 @@ heuristic(const rlf_problem *p, rlf_mesh_span *within)
 
 /* ---- ReaL ---- */
 
+static const double beta = 0.001, milli = 1000;
+
+/* A cost above this is not taken behind one of `is`: the next number that is
+ * drawn decides. Until something has fitted all are looked at. */
+static double
+limit_of(const rlf_splitmix *chance, double is, const rlf_placing *best)
+{
+    rlf_splitmix next = *chance;
+    double drawn = rlf_splitmix_uniform(&next);
+    return isfinite(best->period)
+               ? (is - log(drawn) / (beta * milli)) * (1 + 1e-9)
+               : INFINITY;
+}
+
 static void
 real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
      rlf_arena *arena, rlf_placing *out)
 {
-    const double beta = 0.001, milli = 1000;
     rlf_splitmix chance = rlf_splitmix_begin(options->seed, 0);
     int *now = RLF_NEW_ARRAY(arena, int, p->n_calls);
     double is = INFINITY;
@@ -242,9 +255,10 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
         int i = rlf_splitmix_below(&chance, p->n_calls), was = now[i];
         if (move)
             now[i] = rlf_splitmix_below(&chance, p->calls[i].n_choices);
-        double over = rlf_estimate_over(e, now);
-        double period = rlf_estimate_period(e, now);
-        double cost = over > 0 ? 3 * period : period;
+        double over = rlf_estimate_lay(e, now), times = over > 0 ? 3 : 1;
+        double period =
+            rlf_estimate_laid(e, limit_of(&chance, is, out) / times);
+        double cost = times * period;
         double chances = exp(-beta * milli * (cost - is));
         bool taken = cost <= is || rlf_splitmix_uniform(&chance) < chances;
         if (!isfinite(out->period))

@@ -4,12 +4,22 @@
  * order of the program; operation i is call i's run, MOST + i its move. */
 #include "engine/search/estimate_state.h"
 
-#include "engine/search/placed.h"
 #include "engine/search/reading.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
+
+/* Calls of which one reads samples as the other makes them are at work at the
+ * same time, as far as they are not on the same ranks; and so are readings and
+ * what is made ahead. */
+static bool
+may_overlap(const rlf_problem *p, int a, int b)
+{
+    const rlf_problem_call *x = &p->calls[a], *y = &p->calls[b];
+    bool apart = (x->kind == RLF_STAGE_GENERATE && x->ahead && !y->ahead) ||
+                 (y->kind == RLF_STAGE_GENERATE && y->ahead && !x->ahead);
+    return x->follows >> b & 1 || y->follows >> a & 1 || apart;
+}
 
 rlf_estimator *
 rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
@@ -18,10 +28,17 @@ rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
     e->problem = problem;
     rlf_estimate_moves_begin(e, arena);
     for (int i = 0; i < problem->n_calls; i++) {
-        if (problem->calls[i].ahead > e->oldest)
-            e->oldest = problem->calls[i].ahead;
-        if (problem->calls[i].kind == RLF_STAGE_UPDATE)
-            e->updates |= 1ull << i;
+        const rlf_problem_call *call = &problem->calls[i];
+        uint64_t bit = 1ull << i;
+        if (call->ahead > e->oldest)
+            e->oldest = call->ahead;
+        e->updates |= call->kind == RLF_STAGE_UPDATE ? bit : 0;
+        e->generations |= call->kind == RLF_STAGE_GENERATE ? bit : 0;
+        for (int k = 0; k < call->n_needs; k++)
+            if (problem->calls[call->needs[k]].ahead == call->ahead)
+                e->needs[i] |= 1ull << call->needs[k];
+        for (int k = 0; k < problem->n_calls; k++)
+            e->overlap[i] |= (uint64_t)may_overlap(problem, i, k) << k;
     }
     return e;
 }
@@ -31,12 +48,11 @@ rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
 static void
 add_generations(rlf_estimator *e)
 {
-    const rlf_problem *p = e->problem;
-    for (int i = 0; i < p->n_calls; i++)
-        for (int k = 0; k < i; k++)
-            if (p->calls[i].kind == RLF_STAGE_GENERATE &&
-                p->calls[k].kind == RLF_STAGE_GENERATE)
-                rlf_estimate_meet(e, i, k);
+    for (uint64_t of = e->generations; of; of &= of - 1) {
+        int i = __builtin_ctzll(of);
+        for (uint64_t to = of & (of - 1); to; to &= to - 1)
+            rlf_estimate_meet(e, i, __builtin_ctzll(to));
+    }
 }
 
 /* The calls up to i that share a rank with it: `first` and `end` are where each
@@ -57,7 +73,8 @@ meets_before(const int *first, const int *end, int i)
 static void
 look_at_gathers(rlf_estimator *e)
 {
-    for (int k = 0; k < e->problem->n_calls; k++) {
+    for (uint64_t of = e->generations; of; of &= of - 1) {
+        int k = __builtin_ctzll(of);
         const rlf_choice *at = e->at[k];
         e->gather[k].on = 0;
         if (!at || !at->gathers)
@@ -120,6 +137,18 @@ add_apart(rlf_estimator *e)
     }
 }
 
+/* A generation has as many pages as the rank with the fewest of them. */
+static void
+look_at_pages(rlf_estimator *e)
+{
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        const rlf_choice *c = e->at[i];
+        if (c && c->pages)
+            e->seconds[i] = rlf_choice_paged(
+                c, rlf_placed_pages(e->problem, &e->placed, i));
+    }
+}
+
 /* With few pages a generation has as many turns more in which messages go from
  * stage to stage. */
 static void
@@ -133,38 +162,58 @@ look_at_groups(rlf_estimator *e)
     }
 }
 
-static void look_at_pages(rlf_estimator *e, const int *choice);
+/* Lays out a placement. */
+static void
+lay(rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    rlf_placed_lay(p, choice, &e->placed);
+    e->known = true;
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_choice *c = e->at[i] = e->placed.at[i];
+        e->known &= c != NULL;
+    }
+}
 
-/* Looks at a placement: who shares ranks with whom, which weights move, and how
- * many pages generations have. */
+/* Of the placement that was laid out: who shares ranks with whom, and how long
+ * calls take with the pages that they have, with samples gathered, and what is
+ * read beside what. */
+static void
+find_seconds(rlf_estimator *e)
+{
+    const rlf_problem *p = e->problem;
+    const int *first = e->placed.first, *end = e->placed.end;
+    for (int i = 0; i < p->n_calls; i++) {
+        e->seconds[i] = e->at[i] ? e->at[i]->seconds : p->calls[i].fast;
+        e->meets[i] = meets_before(first, end, i);
+        for (uint64_t with = e->meets[i]; with; with &= with - 1)
+            e->meets[__builtin_ctzll(with)] |= 1ull << i;
+    }
+    look_at_pages(e);
+    look_at_groups(e);
+    look_at_gathers(e);
+    add_follows(e);
+    add_apart(e);
+}
+
+/* And which weights move. */
+static void
+find_moves(rlf_estimator *e)
+{
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        e->seconds[MOST + i] = e->direct[i] = 0;
+        e->meets[MOST + i] = 0;
+    }
+    rlf_estimate_moves_look(e);
+    add_generations(e);
+}
+
 static void
 look(rlf_estimator *e, const int *choice)
 {
-    const rlf_problem *p = e->problem;
-    int n = p->n_calls, first[MOST], end[MOST];
-    e->known = true;
-    for (int i = 0; i < n; i++) {
-        const rlf_choice *c =
-            choice[i] < 0 ? NULL : &p->calls[i].choices[choice[i]];
-        e->at[i] = c;
-        e->known &= c != NULL;
-        e->seconds[i] = c ? c->seconds : p->calls[i].fast;
-        e->seconds[MOST + i] = e->direct[i] = 0;
-        e->meets[MOST + i] = 0;
-        first[i] = c ? c->first : INT_MAX;
-        end[i] = c ? c->first + c->count : INT_MIN;
-        uint64_t with = meets_before(first, end, i);
-        e->meets[i] = with;
-        for (; with; with &= with - 1)
-            e->meets[__builtin_ctzll(with)] |= 1ull << i;
-    }
-    look_at_pages(e, choice);
-    look_at_groups(e);
-    look_at_gathers(e);
-    rlf_estimate_moves_look(e);
-    add_follows(e);
-    add_apart(e);
-    add_generations(e);
+    lay(e, choice);
+    find_seconds(e);
+    find_moves(e);
 }
 
 /* ---- the period ---- */
@@ -426,21 +475,26 @@ run_sums(const rlf_estimator *e, timeline *t, int after)
 }
 
 /* A step runs what is made ahead in it, and then what is its own. It is over
- * when that is done, and what was made ahead for the next. */
-static void
-run_step(const rlf_estimator *e, timeline *t)
+ * when that is done, and what was made ahead for the next. False: it is given
+ * up, as a call ends later than `limit`. */
+static bool
+run_step(const rlf_estimator *e, timeline *t, double limit)
 {
     const rlf_problem *p = e->problem;
     for (int ahead = 1; ahead >= 0; ahead--)
         for (int i = 0; i < p->n_calls; i++) {
             if (!ahead && !i)
                 run_sums(e, t, -1);
-            if ((p->calls[i].ahead > 0) == ahead)
+            if ((p->calls[i].ahead > 0) == ahead) {
                 run_call(e, t, i);
+                if (t->end[i] > limit)
+                    return false;
+            }
             if (!ahead)
                 run_sums(e, t, i);
         }
-    memcpy(t->past[t->step & (AGES - 1)], t->end, sizeof t->past[0]);
+    memcpy(t->past[t->step & (AGES - 1)], t->end,
+           sizeof t->end[0] * (size_t)p->n_calls);
     for (int i = 0; i < p->n_calls; i++) {
         int ahead = p->calls[i].ahead, by = t->step - (ahead ? ahead - 1 : 0);
         if (by >= 0)
@@ -449,6 +503,7 @@ run_step(const rlf_estimator *e, timeline *t)
     for (int j = 0; j < p->n_model_sums; j++)
         t->begin = rlf_larger(t->begin, t->summed[j]);
     t->step++;
+    return true;
 }
 
 /* Has every call advanced by as much in the last step? */
@@ -467,12 +522,12 @@ alike(const timeline *t, int n, double *by)
 }
 
 static void
-start(timeline *t)
+start(const rlf_problem *p, timeline *t)
 {
-    memset(t->end, 0, sizeof t->end);
-    memset(t->start, 0, sizeof t->start);
-    memset(t->paused, 0, sizeof t->paused);
-    memset(t->summed, 0, sizeof t->summed);
+    for (int i = 0; i < p->n_calls; i++)
+        t->end[i] = t->end[MOST + i] = t->start[i] = t->paused[i] = 0;
+    for (int j = 0; j < p->n_model_sums; j++)
+        t->summed[j] = 0;
     t->begin = 0;
     t->step = 0;
 }
@@ -489,16 +544,17 @@ cores_seconds(const rlf_estimator *e)
 }
 
 /* If nothing is made more than a step ahead all is done as a step ends, and
- * each is like the first. */
+ * each is like the first; if that is longer than `limit`, INFINITY. */
 static double
-unroll(rlf_estimator *e)
+unroll(const rlf_estimator *e, double limit)
 {
     int n = e->problem->n_calls, same = 0;
     double by = 0, half[MOST] = {0}, most = 0;
     timeline t;
-    start(&t);
+    start(e->problem, &t);
     while (t.step < STEPS) {
-        run_step(e, &t);
+        if (!run_step(e, &t, e->oldest <= 1 ? limit : INFINITY))
+            return INFINITY;
         if (e->oldest <= 1)
             return t.begin;
         if (t.step == STEPS / 2)
@@ -513,10 +569,27 @@ unroll(rlf_estimator *e)
 }
 
 double
+rlf_estimate_lay(rlf_estimator *e, const int *choice)
+{
+    lay(e, choice);
+    return rlf_placed_over(e->problem, &e->placed);
+}
+
+double
+rlf_estimate_laid(rlf_estimator *e, double limit)
+{
+    find_seconds(e);
+    if (rlf_estimate_least(e) > limit)
+        return INFINITY;
+    find_moves(e);
+    return rlf_larger(unroll(e, limit), cores_seconds(e));
+}
+
+double
 rlf_estimate_period(rlf_estimator *e, const int *choice)
 {
-    look(e, choice);
-    return rlf_larger(unroll(e), cores_seconds(e));
+    lay(e, choice);
+    return rlf_estimate_laid(e, INFINITY);
 }
 
 /* ---- bounds ---- */
@@ -577,35 +650,20 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
     return most;
 }
 
-/* Calls of which one reads samples as the other makes them are at work at the
- * same time, as far as they are not on the same ranks; and so are readings and
- * what is made ahead. */
-static bool
-may_overlap(const rlf_problem *p, int a, int b)
-{
-    const rlf_problem_call *x = &p->calls[a], *y = &p->calls[b];
-    bool apart = (x->kind == RLF_STAGE_GENERATE && x->ahead && !y->ahead) ||
-                 (y->kind == RLF_STAGE_GENERATE && y->ahead && !x->ahead);
-    return x->follows >> b & 1 || y->follows >> a & 1 || apart;
-}
-
 /* Seconds that calls other than i take of a rank; of a generation and what
  * follows it one is counted. */
 static double
-load_beside(const rlf_problem *p, const int *choice, int i, int rank)
+load_beside(const rlf_estimator *e, const int *choice, int i, int rank)
 {
+    const rlf_problem *p = e->problem;
     double sum = 0;
-    uint32_t counted = 1u << i;
+    uint64_t counted = 1ull << i;
     for (int k = 0; k < p->n_calls; k++) {
         const rlf_choice *c = &p->calls[k].choices[choice[k]];
-        bool overlaps = false;
-        if (k == i || rank < c->first || rank >= c->first + c->count)
+        if (k == i || rank < c->first || rank >= c->first + c->count ||
+            e->overlap[k] & counted)
             continue;
-        for (uint32_t of = counted; of; of &= of - 1)
-            overlaps |= may_overlap(p, k, __builtin_ctz(of));
-        if (overlaps)
-            continue;
-        counted |= 1u << k;
+        counted |= 1ull << k;
         sum += c->seconds;
     }
     return sum;
@@ -619,11 +677,11 @@ seconds_beside(const rlf_estimator *e, const int *choice, int i, int first,
     const rlf_problem *p = e->problem;
     if (e->oldest > 1)
         return 0;
-    double most = load_beside(p, choice, i, first);
+    double most = load_beside(e, choice, i, first);
     for (int k = 0; k < p->n_calls; k++) {
         int rank = p->calls[k].choices[choice[k]].first;
         if (k != i && rank > first && rank < first + count)
-            most = rlf_larger(most, load_beside(p, choice, i, rank));
+            most = rlf_larger(most, load_beside(e, choice, i, rank));
     }
     return most;
 }
@@ -637,8 +695,8 @@ rlf_estimate_bound(rlf_estimator *e, const int *choice)
     double all = 0, most = 0, area[MOST], begin[MOST];
     timeline t;
     look(e, choice);
-    start(&t);
-    run_step(e, &t);
+    start(p, &t);
+    run_step(e, &t, INFINITY);
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = e->at[i];
         int ahead = p->calls[i].ahead;
@@ -704,24 +762,6 @@ rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
             kept = 0;
     }
     return rlf_larger(beside->over, beside->here + bytes + kept);
-}
-
-/* A generation has as many pages as the rank with the fewest of them. */
-static void
-look_at_pages(rlf_estimator *e, const int *choice)
-{
-    const rlf_problem *p = e->problem;
-    bool known = false;
-    rlf_placed l;
-    for (int i = 0; i < p->n_calls; i++) {
-        const rlf_choice *c = e->at[i];
-        if (!c || !c->pages)
-            continue;
-        if (!known)
-            rlf_placed_lay(p, choice, &l);
-        known = true;
-        e->seconds[i] = rlf_choice_paged(c, rlf_placed_pages(p, &l, i));
-    }
 }
 
 double

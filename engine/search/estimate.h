@@ -27,6 +27,12 @@ typedef struct rlf_estimator rlf_estimator;
 rlf_estimator *rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena);
 /* Seconds of a step where call i is run as its choice[i]. */
 double rlf_estimate_period(rlf_estimator *e, const int *choice);
+/* The same in two parts, for who need not know a period that is too long: lays
+ * out a placement, of which rlf_estimate_over is returned; and how long a step
+ * of the placement that was laid out last is, INFINITY if it is longer than
+ * `limit`. */
+double rlf_estimate_lay(rlf_estimator *e, const int *choice);
+double rlf_estimate_laid(rlf_estimator *e, double limit);
 /* No placement that has these choices, and any for calls with -1, has a shorter
  * period. With all choices known it is the period, unless more is made ahead
  * than one step. */

@@ -1,8 +1,6 @@
 /* Moves of weights, and sums of models, in an estimate: see estimate.h. */
 #include "engine/search/estimate_state.h"
 
-#include "engine/search/placed.h"
-
 enum {
     CACHE = 1 << 16, /* moves that are kept, at most */
     SMALL = 1 << 10, /* and at least */

@@ -1,4 +1,5 @@
-/* The state of an estimator, private to estimate.c and estimate_moves.c.
+/* The state of an estimator, private to estimate.c, estimate_moves.c and
+ * estimate_least.c.
  *
  * Operations are the runs of calls and the moves of weights before them, in the
  * order of the program; operation i is call i's run, MOST + i its move. */
@@ -7,6 +8,7 @@
 
 #include "engine/search/estimate.h"
 #include "engine/search/gather.h"
+#include "engine/search/placed.h"
 
 enum {
     MOST = RLF_SEARCH_CALLS,
@@ -28,8 +30,12 @@ struct rlf_estimator {
     cached_move *cache;
     size_t room; /* the room of the table; a power of two */
     int oldest;  /* the most steps that a call is made ahead */
-    uint64_t updates; /* calls, as bits */
+    uint64_t updates, generations; /* calls, as bits */
+    uint64_t needs[MOST];   /* what a call needs that is made as far ahead */
+    uint64_t overlap[MOST]; /* calls that may be at work at the same time on
+                               ranks of both */
     /* Of the placement at hand. */
+    rlf_placed placed;
     const rlf_choice *at[MOST]; /* NULL: not known */
     bool known;                 /* all of them are */
     double seconds[OPS];        /* 0: there is no such move */
@@ -72,5 +78,11 @@ double rlf_estimate_longer(rlf_estimator *e, int i);
 /* The moves and the sums of models of the placement at hand, of which it is
  * known who shares ranks with whom. */
 void rlf_estimate_moves_look(rlf_estimator *e);
+
+/* ---- estimate_least.c ---- */
+
+/* Returns seconds than which no step of the placement at hand is shorter, of
+ * which no moves are known yet. */
+double rlf_estimate_least(const rlf_estimator *e);
 
 #endif

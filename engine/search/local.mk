@@ -7,7 +7,7 @@ libsearch_a_SOURCES = \
 	%D%/branch.c \
 	%D%/calls.c %D%/call_memory.c %D%/calls.h \
 	%D%/estimate.c %D%/estimate.h \
-	%D%/estimate_moves.c %D%/estimate_state.h \
+	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_state.h \
 	%D%/pareto.c %D%/pareto.h \
 	%D%/fixed_rows.c %D%/fixed_rows.h \
 	%D%/gather.c %D%/gather.h \

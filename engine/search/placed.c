@@ -1,24 +1,53 @@
 /* The memory of a placement: see placed.h. */
 #include "engine/search/placed.h"
 
+#include <limits.h>
 #include <math.h>
+
+/* The copy of a call's choice was kept by a call before. */
+static bool
+is_kept(const rlf_problem *p, const rlf_placed *l, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (l->copy[i] == l->copy[k] && p->calls[i].model == p->calls[k].model)
+            return true;
+    return false;
+}
 
 void
 rlf_placed_lay(const rlf_problem *p, const int *choice, rlf_placed *out)
 {
-    for (int k = 0; k < p->n_calls; k++) {
+    int n = p->n_calls;
+    out->begins = out->lends = out->hosted = 0;
+    for (int k = 0; k < n; k++) {
         const rlf_problem_call *call = &p->calls[k];
         const rlf_choice *c = choice[k] < 0 ? NULL : &call->choices[choice[k]];
+        uint32_t bit = 1u << k;
         out->at[k] = c;
-        out->kept[k] = c ? c->kept : 0;
-        out->again[k] = false;
-        for (int i = 0; c && i < k; i++)
-            if (out->at[i] && out->at[i]->copy == c->copy &&
-                p->calls[i].model == call->model)
-                out->again[k] = true;
-        if (out->again[k])
-            out->kept[k] = 0;
+        out->first[k] = c ? c->first : INT_MAX;
+        out->end[k] = c ? c->first + c->count : INT_MIN;
+        out->copy[k] = c ? c->copy : -1 - k;
+        out->again[k] = c && is_kept(p, out, k);
+        out->kept[k] = c && !out->again[k] ? c->kept : 0;
+        out->own[k] = c ? c->own : 0;
+        out->work[k] = c ? c->work : 0;
+        bool begins = c != NULL;
+        for (int i = 0; i < k; i++)
+            begins &= out->first[i] != out->first[k];
+        out->begins |= begins ? bit : 0;
+        out->lends |= c && c->lends > 0 ? bit : 0;
+        out->hosted |= c && c->host > 0 ? bit : 0;
     }
+    for (uint32_t of = out->begins; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        out->used[k] = rlf_placed_used(p, out, out->first[k]);
+    }
+}
+
+static bool
+has(const rlf_placed *l, int k, int rank)
+{
+    return (rank >= l->first[k]) & (rank < l->end[k]);
 }
 
 /* Bytes of the model's other copies on a rank that lie in what call i's choice
@@ -28,9 +57,8 @@ lent(const rlf_problem *p, const rlf_placed *l, int i, int rank)
 {
     double others = 0;
     for (int k = 0; k < p->n_calls; k++)
-        if (rlf_placed_has(l->at[k], rank) &&
-            p->calls[k].model == p->calls[i].model &&
-            l->at[k]->copy != l->at[i]->copy)
+        if (has(l, k, rank) && p->calls[k].model == p->calls[i].model &&
+            l->copy[k] != l->copy[i])
             others += l->kept[k];
     return rlf_smaller(others, l->at[i]->lends);
 }
@@ -40,13 +68,12 @@ rlf_placed_used(const rlf_problem *p, const rlf_placed *l, int rank)
 {
     double stays = 0, work = 0;
     for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        if (!rlf_placed_has(c, rank))
+        if (!has(l, k, rank))
             continue;
-        stays += c->own + l->kept[k];
-        if (c->lends > 0)
+        stays += l->own[k] + l->kept[k];
+        if (l->lends >> k & 1)
             stays -= lent(p, l, k, rank);
-        work = rlf_larger(work, c->work);
+        work = rlf_larger(work, l->work[k]);
     }
     return stays + work;
 }
@@ -55,34 +82,40 @@ rlf_placed_used(const rlf_problem *p, const rlf_placed *l, int rank)
 static double
 host_over(const rlf_problem *p, const rlf_placed *l, int rank)
 {
-    int machine = p->machine_of[rank], first = rank, last = rank;
+    int first = p->machine_from[rank], end = p->machine_to[rank];
     double bytes = 0;
-    while (first > 0 && p->machine_of[first - 1] == machine)
-        first--;
-    while (last + 1 < p->devices && p->machine_of[last + 1] == machine)
-        last++;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        if (!c || c->host <= 0 || l->again[k])
-            continue;
-        int from = c->first > first ? c->first : first;
-        int to = c->first + c->count - 1;
-        to = to < last ? to : last;
-        bytes += to < from ? 0 : c->host * (to - from + 1);
+    for (uint32_t of = l->hosted; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        int from = l->first[k] > first ? l->first[k] : first;
+        int to = l->end[k] < end ? l->end[k] : end;
+        if (!l->again[k] && from < to)
+            bytes += l->at[k]->host * (to - from);
     }
     return bytes - p->host[rank];
+}
+
+/* Has a call before call k ranks of that machine, too, and something in its
+ * host? */
+static bool
+is_counted(const rlf_placed *l, int k, int first, int end)
+{
+    for (uint32_t of = l->hosted & ((1u << k) - 1); of; of &= of - 1) {
+        int i = __builtin_ctz(of);
+        if (l->first[i] < end && first < l->end[i])
+            return true;
+    }
+    return false;
 }
 
 /* The most that a host lacks; `most` if that is more. */
 static double
 hosts_over(const rlf_problem *p, const rlf_placed *l, double most)
 {
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = l->at[k];
-        for (int r = 0; c && c->host > 0 && r < c->count; r++)
-            if (!r ||
-                p->machine_of[c->first + r] != p->machine_of[c->first + r - 1])
-                most = rlf_larger(most, host_over(p, l, c->first + r));
+    for (uint32_t of = l->hosted; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        for (int r = l->first[k]; r < l->end[k]; r = p->machine_to[r])
+            if (!is_counted(l, k, p->machine_from[r], p->machine_to[r]))
+                most = rlf_larger(most, host_over(p, l, r));
     }
     return most;
 }
@@ -91,30 +124,27 @@ double
 rlf_placed_over(const rlf_problem *p, const rlf_placed *l)
 {
     double most = -INFINITY;
-    for (int i = 0; i < p->n_calls; i++)
-        if (rlf_placed_begins(l, i)) {
-            int rank = l->at[i]->first;
-            most =
-                rlf_larger(most, rlf_placed_used(p, l, rank) - p->memory[rank]);
-        }
+    for (uint32_t of = l->begins; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        most = rlf_larger(most, l->used[k] - p->memory[l->first[k]]);
+    }
     return p->host ? hosts_over(p, l, most) : most;
 }
 
-/* Bytes that the memory of a rank leaves for the keys and values of a call's
- * choice: with others that generate there it has the same share, but for what
+/* Bytes that the memory of the first rank of call `begin` leaves for the keys
+ * and values of call `of`: with others that generate there it has the same share, but for what
  * they have no use for (engine/plan/pools.h). */
 static double
-bytes_for(const rlf_problem *p, const rlf_placed *l, const rlf_choice *of,
-          int rank)
+bytes_for(const rlf_problem *p, const rlf_placed *l, int of, int begin)
 {
-    double left = p->memory[rank] - rlf_placed_used(p, l, rank), others = 0;
-    int n = 0;
+    int rank = l->first[begin], n = 0;
+    double left = p->memory[rank] - l->used[begin], others = 0;
     for (int k = 0; k < p->n_calls; k++) {
         const rlf_choice *c = l->at[k];
-        if (!rlf_placed_has(c, rank) || !c->pages)
+        if (!has(l, k, rank) || !c->pages)
             continue;
         left += c->pages->has;
-        others += c == of ? 0 : c->pages->most;
+        others += c == l->at[of] ? 0 : c->pages->most;
         n++;
     }
     left = rlf_larger(left, 0); /* else it does not fit at all */
@@ -124,10 +154,11 @@ bytes_for(const rlf_problem *p, const rlf_placed *l, const rlf_choice *of,
 double
 rlf_placed_pages(const rlf_problem *p, const rlf_placed *l, int i)
 {
-    const rlf_choice *c = l->at[i];
     double bytes = INFINITY;
-    for (int k = 0; k < p->n_calls; k++)
-        if (rlf_placed_begins(l, k) && rlf_placed_has(c, l->at[k]->first))
-            bytes = rlf_smaller(bytes, bytes_for(p, l, c, l->at[k]->first));
+    for (uint32_t of = l->begins; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        if (has(l, i, l->first[k]))
+            bytes = rlf_smaller(bytes, bytes_for(p, l, i, k));
+    }
     return bytes;
 }

@@ -12,6 +12,14 @@ typedef struct rlf_placed {
     const rlf_choice *at[RLF_SEARCH_CALLS]; /* NULL: not known */
     double kept[RLF_SEARCH_CALLS];
     bool again[RLF_SEARCH_CALLS]; /* the same copy as of a call before */
+    /* Its ranks, the number of its copy (negative: not known), and bytes, side
+     * by side: all calls are gone through for each rank. */
+    int first[RLF_SEARCH_CALLS], end[RLF_SEARCH_CALLS], copy[RLF_SEARCH_CALLS];
+    double own[RLF_SEARCH_CALLS], work[RLF_SEARCH_CALLS];
+    /* Calls, as bits: the first of those that begin on a rank; who lends; who
+     * has something in host memory. */
+    uint32_t begins, lends, hosted;
+    double used[RLF_SEARCH_CALLS]; /* of `begins`: bytes of its first rank */
 } rlf_placed;
 
 /* `choice` of each call, -1 where it is not known. */
@@ -29,12 +37,7 @@ rlf_placed_has(const rlf_choice *c, int rank)
 static inline bool
 rlf_placed_begins(const rlf_placed *l, int i)
 {
-    if (!l->at[i])
-        return false;
-    for (int k = 0; k < i; k++)
-        if (l->at[k] && l->at[k]->first == l->at[i]->first)
-            return false;
-    return true;
+    return l->begins >> i & 1;
 }
 
 /* Bytes that a rank needs. */

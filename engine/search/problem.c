@@ -163,6 +163,23 @@ close_call(rlf_problem_call *call, rlf_arena *arena)
     }
 }
 
+static void
+find_machines(rlf_problem *p, rlf_arena *arena)
+{
+    int *from = RLF_NEW_ARRAY(arena, int, p->devices);
+    int *to = RLF_NEW_ARRAY(arena, int, p->devices);
+    for (int r = 0; r < p->devices; r++) {
+        bool same = r && p->machine_of[r] == p->machine_of[r - 1];
+        from[r] = same ? from[r - 1] : r;
+    }
+    for (int r = p->devices - 1; r >= 0; r--) {
+        bool same = r + 1 < p->devices && from[r] == from[r + 1];
+        to[r] = same ? to[r + 1] : r + 1;
+    }
+    p->machine_from = from;
+    p->machine_to = to;
+}
+
 rlf_status
 rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
 {
@@ -180,6 +197,8 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
         close_call(call, arena);
     }
     RLF_TRY(check_sums(problem, err));
+    if (problem->host)
+        find_machines(problem, arena);
     problem->n_models = 0;
     for (int i = 0; i < problem->n_calls; i++) {
         find_source(problem, i);

@@ -160,6 +160,9 @@ typedef struct rlf_problem {
     const double *host; /* per device: bytes of its machine's host, that all of
                            its devices share; NULL: not asked */
     const int *machine_of; /* per device, ascending; with `host` */
+    /* Made by rlf_problem_close of these: per device the first one of its
+     * machine, and the one behind its last. */
+    const int *machine_from, *machine_to;
     int cores; /* cores that all devices share; 0: each device has its own */
     /* Devices of a machine, a power of two, where all devices are alike, ranks
      * inside a machine are aligned powers of two, and a call has the same

@@ -28,10 +28,16 @@ typedef struct walk {
 } walk;
 
 void
+rlf_placing_look_below(rlf_estimator *e, rlf_placing *p, double limit)
+{
+    p->over = rlf_estimate_lay(e, p->choice);
+    p->period = p->over > 0 ? INFINITY : rlf_estimate_laid(e, limit);
+}
+
+void
 rlf_placing_look(rlf_estimator *e, rlf_placing *p)
 {
-    p->over = rlf_estimate_over(e, p->choice);
-    p->period = p->over > 0 ? INFINITY : rlf_estimate_period(e, p->choice);
+    rlf_placing_look_below(e, p, INFINITY);
 }
 
 bool
@@ -94,7 +100,7 @@ descend_call(rlf_estimator *e, const rlf_problem *problem, int ranks, int i,
             !may_be_better(&n, c, trial.period, over))
             continue;
         at->choice[i] = k;
-        rlf_placing_look(e, at);
+        rlf_placing_look_below(e, at, trial.period);
         if (!rlf_placing_better(at, &trial))
             continue;
         trial.period = at->period;
@@ -270,7 +276,7 @@ keep_neighbours(walk *w, const rlf_search_options *options)
                     continue;
                 w->now.choice[i] = c;
                 if (may_be_better(&n, at, worst(w->found), 1)) {
-                    rlf_placing_look(w->e, &w->now);
+                    rlf_placing_look_below(w->e, &w->now, worst(w->found));
                     keep(p, &w->now, w->found);
                 }
                 if (w->looks++ % LOOK_EVERY == 0 &&
@@ -372,16 +378,60 @@ begin(walk *w, bool anywhere)
     rlf_placing_look(w->e, &w->now);
 }
 
-/* At a constant temperature of 1 % of the best period; what does not fit is
- * not taken, but where nothing has fitted yet the closer one is. */
+/* Of the memory that is left the part in steps of RLF_LESS_SLACK. */
+static int
+slack_of(const walk *w, double over)
+{
+    return (int)fmin(-over / w->memory / RLF_LESS_SLACK, RLF_LESS_SLACKS - 1);
+}
+
+/* At a constant temperature of 1 % of the best period a longer one is taken
+ * with this chance. */
+static double
+chance_of(const walk *w, double loss)
+{
+    return exp(-loss / (0.01 * w->best->period));
+}
+
+/* The longest period with which a placement that fits is taken, kept or noted,
+ * where the next number that is drawn decides what is taken; a little more. */
+static double
+limit_of(const walk *w, const rlf_placing *was, double over)
+{
+    rlf_splitmix next = w->chance;
+    double drawn = rlf_splitmix_uniform(&next);
+    double loss = -0.01 * w->best->period * log(drawn);
+    double limit = (was->period + loss) * (1 + 1e-9);
+    limit = fmax(limit, worst(w->found));
+    return isfinite(w->memory)
+               ? fmax(limit, w->slack[slack_of(w, over)].period)
+               : limit;
+}
+
+/* Looks at where it is; false: its period is longer than `limit_of`. */
+static bool
+look_now(walk *w, const rlf_placing *was)
+{
+    rlf_placing *now = &w->now;
+    now->period = INFINITY;
+    now->over = rlf_estimate_lay(w->e, now->choice);
+    if (now->over > 0)
+        return true;
+    double limit =
+        isfinite(was->period) ? limit_of(w, was, now->over) : INFINITY;
+    now->period = rlf_estimate_laid(w->e, limit);
+    return now->period <= limit;
+}
+
+/* What does not fit is not taken, but where nothing has fitted yet the closer
+ * one is. */
 static bool
 take(walk *w, const rlf_placing *was)
 {
     if (!isfinite(w->now.period))
         return !isfinite(was->period) && w->now.over <= was->over;
     double loss = w->now.period - was->period;
-    return !(loss > 0) || rlf_splitmix_uniform(&w->chance) <
-                              exp(-loss / (0.01 * w->best->period));
+    return !(loss > 0) || rlf_splitmix_uniform(&w->chance) < chance_of(w, loss);
 }
 
 static void
@@ -389,10 +439,24 @@ note_slack(walk *w)
 {
     if (!isfinite(w->memory) || !isfinite(w->now.period))
         return;
-    int i = (int)fmin(-w->now.over / w->memory / RLF_LESS_SLACK,
-                      RLF_LESS_SLACKS - 1);
-    if (w->now.period < w->slack[i].period)
-        copy(w->problem, &w->slack[i], &w->now);
+    rlf_placing *at = &w->slack[slack_of(w, w->now.over)];
+    if (w->now.period < at->period)
+        copy(w->problem, at, &w->now);
+}
+
+/* Changes something, and takes that or leaves it. */
+static bool
+step(walk *w, const rlf_placing *was)
+{
+    change(w);
+    w->looks++;
+    if (!look_now(w, was)) {
+        rlf_splitmix_uniform(&w->chance); /* as if it was looked at */
+        return false;
+    }
+    keep(w->problem, &w->now, w->found);
+    note_slack(w);
+    return take(w, was);
 }
 
 static bool
@@ -405,12 +469,7 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
     for (int64_t k = 0; k < moves; k++) {
         rlf_placing was = w->now;
         memcpy(choice, w->now.choice, sizeof *choice * (size_t)n);
-        change(w);
-        rlf_placing_look(w->e, &w->now);
-        keep(w->problem, &w->now, w->found);
-        note_slack(w);
-        w->looks++;
-        if (!take(w, &was)) {
+        if (!step(w, &was)) {
             memcpy(w->now.choice, choice, sizeof *choice * (size_t)n);
             w->now.period = was.period;
             w->now.over = was.over;
@@ -506,7 +565,7 @@ recut_call(rlf_estimator *e, const rlf_problem *p, int i, rlf_placing *at)
         if (there->first != here->first || there->count != here->count)
             continue;
         at->choice[i] = k;
-        rlf_placing_look(e, at);
+        rlf_placing_look_below(e, at, period);
         if (improves(e, at, period, moving)) {
             period = at->period;
             moving = rlf_estimate_moves(e, at->choice);

@@ -658,6 +658,23 @@ is_beside(const made *m, const rlf_estimator *e, const int *choice,
     return good;
 }
 
+/* Asked for no more than a limit, the period is the same, or longer than that.
+ */
+static bool
+is_limited(rlf_estimator *e, const int *choice, double period)
+{
+    static const double parts[] = {0.2, 0.5, 0.9, 0.99, 1, 1.01, INFINITY};
+    double over = rlf_estimate_over(e, choice);
+    bool good = true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        double limit = parts[i] * period;
+        good &= rlf_estimate_lay(e, choice) == over;
+        double one = rlf_estimate_laid(e, limit);
+        good &= parts[i] < 1 ? one > limit : one == period;
+    }
+    return good;
+}
+
 /* A generation whose last samples may be gathered, where turns then take
  * longer.
  */
@@ -692,7 +709,7 @@ add_gathers(made *m, uint32_t number, rlf_arena *arena)
 static void
 test_gathers(void)
 {
-    int above = 0, odd = 0, less = 0, longer = 0, gathered = 0;
+    int above = 0, odd = 0, less = 0, longer = 0, gathered = 0, unlimited = 0;
     for (uint32_t number = 1; number < 80; number += 2) {
         rlf_arena *arena = rlf_arena_new();
         made m;
@@ -714,6 +731,7 @@ test_gathers(void)
             gathered += fabs(still - period) > 1e-9 * period;
             longer += period > 1.2 * still;
             less += !is_beside(&m, e, choice, period);
+            unlimited += !is_limited(e, choice, period);
             above += whole > period * (1 + 1e-12);
             odd += rlf_estimate_bound(e, part) > whole * (1 + 1e-12);
         }
@@ -723,6 +741,7 @@ test_gathers(void)
     is_int(above, 0, "a bound of all choices is not above the period");
     is_int(odd, 0, "a bound of some choices is not above that of all");
     is_int(less, 0, "what is said of a call's ranks holds of its choice there");
+    is_int(unlimited, 0, "nor is a period longer where a limit is asked for");
     is_int(longer, 0, "a step takes little longer for it where that was wrong");
 }
 
@@ -732,6 +751,7 @@ static void
 test_estimate(void)
 {
     int wrong = 0, above = 0, odd = 0, over = 0, lower = 0, far = 0, less = 0;
+    int unlimited = 0;
     double worst = 0;
     for (uint32_t number = 0; number < 40; number++) {
         rlf_arena *arena = rlf_arena_new();
@@ -748,6 +768,7 @@ test_estimate(void)
             worst = fmax(worst, off);
             wrong += off > 1e-9;
             less += !is_beside(&m, e, choice, period);
+            unlimited += !is_limited(e, choice, period);
             double whole = rlf_estimate_bound(e, choice);
             above += whole > period * (1 + 1e-12);
             lower += whole < period * (1 - 1e-9) && m.calls[0].ahead <= 1;
@@ -768,6 +789,7 @@ test_estimate(void)
     is_int(odd, 0, "a bound of some choices is not above that of all");
     is_int(over, 0, "some choices take no more memory than all");
     is_int(less, 0, "what is said of a call's ranks holds of its choice there");
+    is_int(unlimited, 0, "a period below a limit is the same, another above it");
 }
 
 /* ---- against all placements ---- */
