@@ -47,6 +47,7 @@ host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
     return bytes;
 }
 
+/* Of a node of the graph, or one that is as it. */
 static rlf_cost
 cost_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
         const rlf_piece *piece)
@@ -73,6 +74,18 @@ rlf_opened_cost(const rlf_opened *o, const rlf_sizes *sizes, int index)
     double runs = sizes->runs[index];
     rlf_cost_add(&all, &cost, runs);
     all.host = runs * host_bytes(o, sizes, node, &cost);
+    return all;
+}
+
+rlf_cost
+rlf_opened_cost_shared(const rlf_opened *o, const rlf_sizes *sizes, int index)
+{
+    rlf_node node = o->plan->graph->nodes.data[index];
+    rlf_loss loss = *node.loss;
+    loss.shared = true;
+    node.loss = &loss;
+    rlf_cost cost = cost_of(o, sizes, &node, NULL), all = {0};
+    rlf_cost_add(&all, &cost, sizes->runs[index]);
     return all;
 }
 

@@ -21,6 +21,10 @@ rlf_sizes rlf_opened_sizes(const rlf_opened *opened, rlf_arena *arena);
  */
 rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
                          int node);
+/* The same of an update, but for host bytes, as if its samples shared their
+ * prompt (rlf_loss.shared). */
+rlf_cost rlf_opened_cost_shared(const rlf_opened *opened,
+                                const rlf_sizes *sizes, int node);
 /* Counts one piece of a node's work there, once. */
 rlf_cost rlf_opened_piece(const rlf_opened *opened, const rlf_sizes *sizes,
                           int node, const rlf_piece *piece);

@@ -62,8 +62,7 @@ rows_of(const rlf_opened *o, const rlf_sizes *sizes,
     lanes_of(o, node, &held, &all);
     if (node->loss && node->loss->shared)
         each = together(o->plan->graph, node, &expected[set]);
-    double units = ceil(sizes->set[set].samples / each);
-    return ceil(units * held / all) * each;
+    return ceil(sizes->set[set].samples / each * held / all) * each;
 }
 
 static rlf_use

@@ -201,6 +201,29 @@ put_nodes(rlf_session *s, bool alone, rlf_buf *out)
     }
 }
 
+/* Says what updates would save in which samples shared their prompt: a part
+ * that is worth other bits. */
+static void
+put_unshared(rlf_session *s, rlf_buf *out)
+{
+    enum { WORTH = 10 }; /* percent */
+    rlf_opened opened = rlf_run_opened(s->run);
+    rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (!node->loss || node->loss->shared)
+            continue;
+        double is = rlf_opened_cost(&opened, &sizes, (int)i).flops;
+        double less = rlf_opened_cost_shared(&opened, &sizes, (int)i).flops;
+        int saved = is > 0 ? (int)(100 * (1 - less / is)) : 0;
+        if (saved >= WORTH)
+            rlf_buf_printf(out,
+                           "%s (shared: true) would take %d %% fewer "
+                           "operations, with other bits\n",
+                           rlf_text_node(s, node), saved);
+    }
+}
+
 /* Bytes of weights that each rank sends in a step, into sent[ranks]. */
 static void
 add_weights(rlf_session *s, const rlf_traffic *traffic, double *sent)
@@ -260,6 +283,7 @@ put_costs(rlf_session *s, rlf_buf *out)
                       : "all nodes",
                  needs->runs, &needs->work, alone, out);
     }
+    put_unshared(s, out);
     if (!alone)
         put_sent(s, out);
 }
