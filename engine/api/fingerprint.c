@@ -18,8 +18,8 @@ put_input(const rlf_input *input, rlf_buf *out)
 {
     const char *name = input->path ? strrchr(input->path, '/') : NULL;
     if (input->path)
-        rlf_buf_printf(out, "file %s of '%s'\t", name ? name + 1 : input->path,
-                       input->name);
+        rlf_buf_line(out, "file %s of '%s'\t", name ? name + 1 : input->path,
+                     input->name);
     else
         rlf_buf_printf(out, "%s%s%s\t", input->name, *input->part ? " of " : "",
                        input->part);

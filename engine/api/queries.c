@@ -109,8 +109,8 @@ add_program_warnings(rlf_session *s)
     for (size_t i = 0; i < s->program.diags.list.count; i++) {
         const rlf_diag *d = &s->program.diags.list.data[i];
         rlf_place at = rlf_sources_place(&s->program.sources, d->at);
-        rlf_buf_printf(&s->warned.lines, "%s:%u:%u: %s\n", at.path, at.line,
-                       at.column, d->text);
+        rlf_buf_line(&s->warned.lines, "%s:%u:%u: %s\n", at.path, at.line,
+                     at.column, d->text);
     }
     s->program.told = true;
 }

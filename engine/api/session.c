@@ -419,12 +419,12 @@ begin_again(rlf_session *s, rlf_err *err)
     }
     RLF_TRY(rlf_directory_holds_run(s, directory, err, &holds));
     if (holds || copies)
-        rlf_buf_printf(&s->warned.lines,
-                       "--resume: %s has no checkpoint, and no run.json that "
-                       "is whole: nothing is known of the inputs that the "
-                       "run began with, so they are not compared, and it "
-                       "begins at step 1\n",
-                       directory);
+        rlf_buf_line(&s->warned.lines,
+                     "--resume: %s has no checkpoint, and no run.json that "
+                     "is whole: nothing is known of the inputs that the "
+                     "run began with, so they are not compared, and it "
+                     "begins at step 1\n",
+                     directory);
     return RLF_OK;
 }
 
@@ -672,10 +672,10 @@ finish(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_prediction_write(s, err));
     const rlf_best *best = &s->directory.metadata.best;
     if (best->metric && !best->step)
-        rlf_buf_printf(&s->warned.lines,
-                       "--keep-best %s: no step reported it, so none was "
-                       "kept\n",
-                       best->metric);
+        rlf_buf_line(&s->warned.lines,
+                     "--keep-best %s: no step reported it, so none was "
+                     "kept\n",
+                     best->metric);
     return rlf_profile_leave(s, err);
 }
 

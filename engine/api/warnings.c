@@ -34,7 +34,7 @@ put_place(rlf_session *s, const rlf_metric *m)
     if (!span.source)
         return;
     rlf_place at = rlf_sources_place(&s->program.sources, span);
-    rlf_buf_printf(&s->warned.lines, "%s:%u: ", at.path, at.line);
+    rlf_buf_line(&s->warned.lines, "%s:%u: ", at.path, at.line);
 }
 
 /* Had the step only updates of nothing, which report this metric and no
@@ -91,26 +91,26 @@ check_metric(rlf_session *s, const rlf_metric *m)
         return;
     put_place(s, m);
     if (two && isfinite(m->sum))
-        rlf_buf_printf(&s->warned.lines,
-                       "two blocks reported the metric %s in step %" PRIu32
-                       ": the mean of both is written; it is not told of "
-                       "again\n",
-                       m->name, step);
+        rlf_buf_line(&s->warned.lines,
+                     "two blocks reported the metric %s in step %" PRIu32
+                     ": the mean of both is written; it is not told of "
+                     "again\n",
+                     m->name, step);
     else if (empty)
-        rlf_buf_printf(&s->warned.lines,
-                       "the update had nothing to minimize in step %" PRIu32
-                       " and changed nothing: the metric %s is 1; it is not "
-                       "told of again\n",
-                       step, m->name);
+        rlf_buf_line(&s->warned.lines,
+                     "the update had nothing to minimize in step %" PRIu32
+                     " and changed nothing: the metric %s is 1; it is not "
+                     "told of again\n",
+                     step, m->name);
     else
-        rlf_buf_printf(&s->warned.lines,
-                       "the metric %s is %s in step %" PRIu32
-                       ", null in metrics.jsonl; it is not told of again\n",
-                       m->name,
-                       !m->count       ? "made of nothing"
-                       : isnan(m->sum) ? "not a number"
-                                       : "infinite",
-                       step);
+        rlf_buf_line(&s->warned.lines,
+                     "the metric %s is %s in step %" PRIu32
+                     ", null in metrics.jsonl; it is not told of again\n",
+                     m->name,
+                     !m->count       ? "made of nothing"
+                     : isnan(m->sum) ? "not a number"
+                                     : "infinite",
+                     step);
 }
 
 /* ---- learning rates that are 0 ---- */
@@ -306,18 +306,18 @@ warn_of_gradient(rlf_session *s, const rlf_metric *m,
 {
     put_place(s, m);
     if (w->most == 0)
-        rlf_buf_printf(&s->warned.lines,
-                       "the metric %s was 0 in each of the first %d steps that "
-                       "reported it: nothing is learned",
-                       m->name, STEPS_WITHOUT);
+        rlf_buf_line(&s->warned.lines,
+                     "the metric %s was 0 in each of the first %d steps that "
+                     "reported it: nothing is learned",
+                     m->name, STEPS_WITHOUT);
     else
-        rlf_buf_printf(&s->warned.lines,
-                       "the metric %s was %.2g at most, less than a millionth "
-                       "of the loss, in each of the first %d steps that "
-                       "reported it: rounding leaves so much where terms "
-                       "cancel and nothing is learned, or the loss has a large "
-                       "part that does not depend on the model",
-                       m->name, w->most, STEPS_WITHOUT);
+        rlf_buf_line(&s->warned.lines,
+                     "the metric %s was %.2g at most, less than a millionth "
+                     "of the loss, in each of the first %d steps that "
+                     "reported it: rounding leaves so much where terms "
+                     "cancel and nothing is learned, or the loss has a large "
+                     "part that does not depend on the model",
+                     m->name, w->most, STEPS_WITHOUT);
     rlf_buf_puts(&s->warned.lines,
                  ". Likely reasons: the score is the same "
                  "for all samples (a hook that always gives one number, an "

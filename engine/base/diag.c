@@ -247,9 +247,9 @@ print_message(const rlf_sources *sources, rlf_span at, rlf_span left,
 {
     if (at.source) {
         rlf_place place = rlf_sources_place(sources, at);
-        rlf_buf_printf(out, "%s:%u:%u: ", place.path, place.line, place.column);
+        rlf_buf_line(out, "%s:%u:%u: ", place.path, place.line, place.column);
     }
-    rlf_buf_printf(out, "%s: %s\n", kind, text);
+    rlf_buf_line(out, "%s: %s\n", kind, text);
     if (at.source)
         print_line(sources, at, left, right, out);
 }
@@ -273,7 +273,7 @@ rlf_diags_print(rlf_diags *diags, rlf_buf *out)
             print_message(diags->sources, d->notes.data[k].span, none, none,
                           "note", d->notes.data[k].text, out);
         if (d->hint)
-            rlf_buf_printf(out, "hint: %s\n", d->hint);
+            rlf_buf_line(out, "hint: %s\n", d->hint);
     }
     size_t more = errors_left_out(diags);
     if (more)
@@ -416,7 +416,7 @@ rlf_err_print(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
         rlf_buf_printf(out, "  on rank %d\n", err->rank);
     print_indented(err->detail, 2, out);
     if (err->hint[0])
-        rlf_buf_printf(out, "hint: %s\n", err->hint);
+        rlf_buf_line(out, "hint: %s\n", err->hint);
     if (err->status == RLF_BUG && err->trail[0])
         rlf_buf_printf(out, "  passed on by %s\n", err->trail);
 }

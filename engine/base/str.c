@@ -194,19 +194,50 @@ rlf_buf_number(rlf_buf *buf, double x)
     rlf_buf_puts(buf, text + rest);
 }
 
-void
-rlf_buf_shown(rlf_buf *buf, const char *p, size_t n)
+/* Control characters but tabs and, in a text of lines, line feeds are written
+ * as escapes. */
+static void
+put_shown(rlf_buf *buf, const char *p, size_t n, bool lines)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)p[i];
         unsigned char next = i + 1 < n ? (unsigned char)p[i + 1] : 0;
-        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+        bool plain = c == '\t' || (c == '\n' && lines);
+        if ((c < 0x20 && !plain) || c == 0x7f)
             rlf_buf_printf(buf, "\\%03u", c);
         else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
             rlf_buf_printf(buf, "\\%03u\\%03u", c, (unsigned char)p[++i]);
         else
             rlf_buf_putc(buf, (char)c);
     }
+}
+
+void
+rlf_buf_shown(rlf_buf *buf, const char *p, size_t n)
+{
+    put_shown(buf, p, n, true);
+}
+
+void
+rlf_buf_vline(rlf_buf *buf, const char *fmt, va_list ap)
+{
+    size_t n = strlen(fmt);
+    bool ends = n && fmt[n - 1] == '\n';
+    rlf_buf text = {0};
+    rlf_buf_vprintf(&text, fmt, ap);
+    put_shown(buf, text.p, text.n - ends, false);
+    if (ends)
+        rlf_buf_putc(buf, '\n');
+    rlf_buf_free(&text);
+}
+
+void
+rlf_buf_line(rlf_buf *buf, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_buf_vline(buf, fmt, ap);
+    va_end(ap);
 }
 
 void

@@ -47,6 +47,12 @@ void rlf_buf_json(rlf_buf *buf, const char *p, size_t n);
 /* Text that no terminal acts on: control characters but line feeds and tabs are
  * written as \027, byte by byte. */
 void rlf_buf_shown(rlf_buf *buf, const char *p, size_t n);
+/* A line, or a piece of one, which may have names and texts of the user's in
+ * it: line feeds of theirs are written so, too. Only one at the end of `fmt`
+ * ends the line. */
+void rlf_buf_line(rlf_buf *buf, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rlf_buf_vline(rlf_buf *buf, const char *fmt, va_list ap);
 /* One word of a POSIX shell: in single quotes where it has to be. */
 void rlf_buf_shell(rlf_buf *buf, const char *word);
 /* The shortest decimal that reads back as exactly x; nan and inf as null. */

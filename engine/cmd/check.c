@@ -9,9 +9,10 @@ put_right(rlf_session *s, bool given)
 {
     const rlf_info *info = rlf_session_info(s);
     uint64_t steps = rlf_session_steps_wanted(s);
-    printf("%s: %s is right: %" PRIu64 " node%s, %" PRIu64 " value%s",
-           info->path, info->name, info->nodes, info->nodes == 1 ? "" : "s",
-           info->values, info->values == 1 ? "" : "s");
+    rlf_cmd_line("%s: %s is right: %" PRIu64 " node%s, %" PRIu64 " value%s",
+                 info->path, info->name, info->nodes,
+                 info->nodes == 1 ? "" : "s", info->values,
+                 info->values == 1 ? "" : "s");
     if (info->single)
         printf(", one step unless --steps says more: it draws no rows");
     else if (steps)

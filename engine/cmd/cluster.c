@@ -43,8 +43,9 @@ check_file(rlf_session *s, const rlf_command_line *line)
     }
     const rlf_cluster_text *cluster;
     for (size_t i = 0; (cluster = rlf_session_cluster(s, i)); i++) {
-        printf("%s%s: cluster %s is right\n", i ? "\n" : "", line->files[0],
-               cluster->name);
+        fputs(i ? "\n" : "", stdout);
+        rlf_cmd_line("%s: cluster %s is right\n", line->files[0],
+                     cluster->name);
         rlf_cmd_put_text(cluster->text, stdout);
     }
     rlf_cmd_warn(s);

@@ -67,6 +67,8 @@ size_t rlf_cmd_columns(int fd);
 /* Print a text that may have names and texts of the user's in it: what a
  * terminal would act on is written as escapes. */
 void rlf_cmd_put_text(const char *text, FILE *to);
+/* Print a line of results, or a piece of one (rlf_buf_line). */
+void rlf_cmd_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* ---- the standard error (message.c) ---- */
 
 /* Before anything else: does the command line or RLFLOW_DIAG ask for JSON? Also

@@ -358,21 +358,22 @@ say_start(rlf_session *s)
     uint64_t wanted = rlf_session_steps_wanted(s);
     bool anew = info->resumes && !info->resumed;
     if (info->killed && anew)
-        printf("the run before was killed: %s; it left no checkpoint in %s, so "
-               "this one starts from the beginning\n",
-               info->killed, info->directory);
+        rlf_cmd_line(
+            "the run before was killed: %s; it left no checkpoint in %s, so "
+            "this one starts from the beginning\n",
+            info->killed, info->directory);
     else if (info->killed)
-        printf("the run before was killed: %s\n", info->killed);
+        rlf_cmd_line("the run before was killed: %s\n", info->killed);
     if (info->resumed)
-        printf("resumed after step %" PRIu64 " from %s\n", info->resumed,
-               info->directory);
+        rlf_cmd_line("resumed after step %" PRIu64 " from %s\n", info->resumed,
+                     info->directory);
     else if (anew && !info->killed)
-        printf("%s has no checkpoint: starting from the beginning\n",
-               info->directory);
-    printf("%s: %s", info->path, info->name);
+        rlf_cmd_line("%s has no checkpoint: starting from the beginning\n",
+                     info->directory);
+    rlf_cmd_line("%s: %s", info->path, info->name);
     if (wanted)
-        printf(", %" PRIu64 " step%s", wanted, wanted == 1 ? "" : "s");
-    printf(", seed %" PRIu64 ", in %s\n", info->seed, info->directory);
+        rlf_cmd_line(", %" PRIu64 " step%s", wanted, wanted == 1 ? "" : "s");
+    rlf_cmd_line(", seed %" PRIu64 ", in %s\n", info->seed, info->directory);
     rlf_cmd_put(s, RLF_TEXT_PROMISE);
     rlf_cmd_notes(s);
 }

@@ -47,6 +47,18 @@ rlf_cmd_put_text(const char *text, FILE *to)
     rlf_buf_free(&shown);
 }
 
+void
+rlf_cmd_line(const char *fmt, ...)
+{
+    rlf_buf line = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_buf_vline(&line, fmt, ap);
+    va_end(ap);
+    fputs(line.p, stdout);
+    rlf_buf_free(&line);
+}
+
 /* ---- a text as JSON ---- */
 
 /* A message that is being put together of its lines. */

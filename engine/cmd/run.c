@@ -282,8 +282,8 @@ put_end(rlf_session *s, const rlf_command_line *line, rlf_result result)
         put_stopped(s, line);
     rlf_cmd_put(s, RLF_TEXT_OUTCOME);
     if (result == RLF_RESULT_END)
-        printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
-               rlf_session_info(s)->directory);
+        rlf_cmd_line("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
+                     rlf_session_info(s)->directory);
 }
 
 int

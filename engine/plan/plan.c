@@ -725,11 +725,11 @@ rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
 {
     char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
     char shape[RLF_DIGEST_TEXT];
-    rlf_buf_printf(out, "# plan %s, program %s, shape %s, ranks %d, file %s\n",
-                   rlf_digest_print(plan->digest, whole),
-                   rlf_digest_print(plan->program, program),
-                   rlf_digest_print(plan->shape, shape), plan->ranks,
-                   file_name(plan->graph));
+    rlf_buf_line(out, "# plan %s, program %s, shape %s, ranks %d, file %s\n",
+                 rlf_digest_print(plan->digest, whole),
+                 rlf_digest_print(plan->program, program),
+                 rlf_digest_print(plan->shape, shape), plan->ranks,
+                 file_name(plan->graph));
     rlf_arena *arena = rlf_arena_new();
     put_sums(plan, arena, out);
     rlf_arena_free(arena);

@@ -273,9 +273,27 @@ cuts(void)
     is_str(shown, "a\u00e9", "for printf");
 }
 
+static void
+lines(void)
+{
+    rlf_buf buf = {0};
+    rlf_buf_shown(&buf, "a\n\tb\033\177\302\233", 8);
+    is_str(buf.p, "a\n\tb\\027\\127\\194\\155",
+           "a text has escapes for what is no line feed or tab");
+    rlf_buf_clear(&buf);
+    rlf_buf_line(&buf, "%s: %s\n", "a\nb\n", "\033[1m\n");
+    is_str(buf.p, "a\\010b\\010: \\027[1m\\010\n",
+           "a line has them for line feeds, too, but for its own");
+    rlf_buf_clear(&buf);
+    rlf_buf_line(&buf, "%s", "a\n");
+    is_str(buf.p, "a\\010", "a piece of one has none");
+    rlf_buf_free(&buf);
+}
+
 int
 main(void)
 {
+    lines();
     cuts();
     sizes();
     json();

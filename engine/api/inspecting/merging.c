@@ -119,16 +119,18 @@ rlf_session_merge(rlf_session *s, const char *model, const char *adapter,
         return NULL;
     if (merge(model, adapter, directory, s->arena, &s->err, &merged) < 0)
         return NULL;
-    const char *text = rlf_arena_printf(
-        s->arena, "%s: %s, %d tensors, %s, with adapters in %d of them\n",
-        directory, merged.architecture, merged.tensors,
-        rlf_bytes_text(merged.bytes, bytes), merged.adapted);
-    if (!merged.untied)
-        return text;
-    return rlf_arena_printf(
-        s->arena,
-        "%s%s: its files have an lm_head.weight that is not the embedding, "
-        "though config.json has \"tie_word_embeddings\": true: that head is "
-        "taken, and %s says false\n",
-        text, model, directory);
+    rlf_buf out = {0};
+    rlf_buf_line(&out, "%s: %s, %d tensors, %s, with adapters in %d of them\n",
+                 directory, merged.architecture, merged.tensors,
+                 rlf_bytes_text(merged.bytes, bytes), merged.adapted);
+    if (merged.untied)
+        rlf_buf_line(&out,
+                     "%s: its files have an lm_head.weight that is not the "
+                     "embedding, though config.json has "
+                     "\"tie_word_embeddings\": true: that head is taken, and "
+                     "%s says false\n",
+                     model, directory);
+    const char *text = rlf_arena_strndup(s->arena, out.p, out.n);
+    rlf_buf_free(&out);
+    return text;
 }

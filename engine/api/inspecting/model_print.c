@@ -190,8 +190,8 @@ put_adapter(const rlf_inspected_model *c, rlf_buf *out)
     const char *type = rlf_inspected_string(c->adapter, "peft_type"),
                *base =
                    rlf_inspected_string(c->adapter, "base_model_name_or_path");
-    rlf_buf_printf(out, "%s: adapter%s%s%s%s\n", c->dir, type ? ", " : "",
-                   type ? type : "", base ? ", of " : "", base ? base : "");
+    rlf_buf_line(out, "%s: adapter%s%s%s%s\n", c->dir, type ? ", " : "",
+                 type ? type : "", base ? ", of " : "", base ? base : "");
     if (!json_object_size(c->adapter))
         return;
     rlf_buf_puts(out, "  rank        ");
@@ -243,8 +243,8 @@ rlf_inspected_model_text(const rlf_inspected_model *c, rlf_buf *out)
     const char *type = rlf_inspected_string(c->config, "model_type"),
                *name = json_string_value(json_array_get(names, 0));
     if (!c->adapter || c->config) {
-        rlf_buf_printf(out, "%s: %s%s%s%s", c->dir, type ? type : "no model",
-                       name ? " (" : "", name ? name : "", name ? ")" : "");
+        rlf_buf_line(out, "%s: %s%s%s%s", c->dir, type ? type : "no model",
+                     name ? " (" : "", name ? name : "", name ? ")" : "");
         if (c->model) {
             rlf_buf_puts(out, ", ");
             put_count(rlf_inspected_params(c), out);

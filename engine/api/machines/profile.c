@@ -409,11 +409,11 @@ warn_of_links(const rlf_profile *p, rlf_buf *out)
     for (int i = 0; i < p->n_links; i++)
         flat |= p->links[i].each == 0;
     if (flat)
-        rlf_buf_printf(out,
-                       "warning: %s: more bytes took no longer between ranks, "
-                       "as where other processes are at work, so bytes count "
-                       "nothing: measure again\n",
-                       p->path);
+        rlf_buf_line(out,
+                     "warning: %s: more bytes took no longer between ranks, "
+                     "as where other processes are at work, so bytes count "
+                     "nothing: measure again\n",
+                     p->path);
 }
 
 void
@@ -425,12 +425,11 @@ rlf_profile_warn(const rlf_session *s, rlf_buf *out)
         const rlf_device_kind *device =
             s->planning.cluster->parts[i].machine->device;
         if (device->gpu != s->planning.like->gpu && !s->options.profile)
-            rlf_buf_printf(out,
-                           "warning: %s was measured on %s: '%s' takes lengths "
-                           "of it, and the rates that are declared\n",
-                           s->planning.like->path,
-                           s->planning.like->gpu ? "GPUs" : "CPUs",
-                           device->name);
+            rlf_buf_line(out,
+                         "warning: %s was measured on %s: '%s' takes lengths "
+                         "of it, and the rates that are declared\n",
+                         s->planning.like->path,
+                         s->planning.like->gpu ? "GPUs" : "CPUs", device->name);
     }
     for (int r = 0; s->planning.profiles && r < s->planning.cluster->ranks;
          r++) {
@@ -445,7 +444,7 @@ rlf_profile_warn(const rlf_session *s, rlf_buf *out)
         if (!had || had == has)
             continue;
         bool fewer = had < has;
-        rlf_buf_printf(
+        rlf_buf_line(
             out,
             "warning: pieces were measured on ranks with %d thread%s, and "
             "these ranks have %d: what takes time by tokens, rows or bytes is "

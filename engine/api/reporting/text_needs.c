@@ -321,7 +321,7 @@ rlf_text_updates(rlf_session *s, rlf_buf *out)
         const rlf_resource *model = &s->graph->resources.data[node->receiver];
         double dropout = rlf_declared_dropout(s->graph, model);
         if (dropout > 0)
-            rlf_buf_printf(
+            rlf_buf_line(
                 out,
                 "%s:%u: update %s: dropout of %g in it, and nowhere else: "
                 "outside of updates the sampler's log-probabilities are the "
@@ -329,7 +329,7 @@ rlf_text_updates(rlf_session *s, rlf_buf *out)
                 at.path, at.line, model->name, dropout);
         if (node->loss->reach == RLF_REACH_POINT)
             continue;
-        rlf_buf_printf(
+        rlf_buf_line(
             out, "%s:%u: update %s: %s\n", at.path, at.line, model->name,
             node->loss->reach == RLF_REACH_SAMPLE
                 ? "its loss looks at whole samples: the head is computed "

@@ -673,11 +673,11 @@ put_aside(rlf_session *s, const rlf_input *input, const char *path,
     RLF_TRY(rlf_path_rename(path, aside, err));
     /* a start that was killed before it had a run.json may have left half */
     if (rlf_record_is_there(s) && !rlf_record_has_copy(s, input->copy, is))
-        rlf_buf_printf(&s->warned.lines,
-                       "%s is not the copy that run.json tells of: it is "
-                       "damaged, or of a start that was killed; it is now %s, "
-                       "and %s is copied again\n",
-                       path, aside, input->path);
+        rlf_buf_line(&s->warned.lines,
+                     "%s is not the copy that run.json tells of: it is "
+                     "damaged, or of a start that was killed; it is now %s, "
+                     "and %s is copied again\n",
+                     path, aside, input->path);
     return RLF_OK;
 }
 
@@ -706,10 +706,10 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
     if (has && !same)
         status = put_aside(s, input, to, is, err);
     else if (!has && status >= 0 && rlf_record_has_copy(s, input->copy, NULL))
-        rlf_buf_printf(&s->warned.lines,
-                       "%s, of which run.json tells, is missing; %s is copied "
-                       "again\n",
-                       to, input->path);
+        rlf_buf_line(&s->warned.lines,
+                     "%s, of which run.json tells, is missing; %s is copied "
+                     "again\n",
+                     to, input->path);
     if (status >= 0 && !same)
         status = rlf_file_append(to, text.p, text.n, false, NULL, err);
     rlf_buf_free(&text);
@@ -726,8 +726,8 @@ rlf_inputs_copy(rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
             continue;
         const char *to =
             rlf_path_join(s->arena, s->options.directory, input->copy);
-        rlf_status status = rlf_dir_make_in(
-            s->options.directory, rlf_path_parent(s->arena, to), err);
+        rlf_status status = rlf_dir_make_in(s->options.directory,
+                                            rlf_path_parent(s->arena, to), err);
         RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(rlf_path_own(to, err));
         RLF_TRY(put_copy(s, input, to, err));

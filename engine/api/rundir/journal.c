@@ -226,16 +226,16 @@ compare(rlf_session *session, int which, uint64_t is, rlf_err *err)
     }
     now->length = is;
     if (is)
-        rlf_buf_printf(&session->warned.lines,
-                       "%s was changed while the run writes to it: it had "
-                       "%" PRIu64 " bytes and has %" PRIu64
-                       "; the run goes on behind them\n",
-                       path, had, is);
+        rlf_buf_line(&session->warned.lines,
+                     "%s was changed while the run writes to it: it had "
+                     "%" PRIu64 " bytes and has %" PRIu64
+                     "; the run goes on behind them\n",
+                     path, had, is);
     else
-        rlf_buf_printf(&session->warned.lines,
-                       "%s was removed or emptied while the run writes to it: "
-                       "it had %" PRIu64 " bytes; the run begins it again\n",
-                       path, had);
+        rlf_buf_line(&session->warned.lines,
+                     "%s was removed or emptied while the run writes to it: "
+                     "it had %" PRIu64 " bytes; the run begins it again\n",
+                     path, had);
     return RLF_OK;
 }
 
@@ -283,9 +283,9 @@ begin_anew(rlf_session *session, const char *path, rlf_err *err)
     const char *to;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
-    rlf_buf_printf(&session->warned.lines,
-                   "%s is of steps that no checkpoint has: it is now %s\n",
-                   path, to);
+    rlf_buf_line(&session->warned.lines,
+                 "%s is of steps that no checkpoint has: it is now %s\n", path,
+                 to);
     return RLF_OK;
 }
 
@@ -406,12 +406,12 @@ static void
 tell_damage(rlf_session *session, const char *path, size_t bad, uint32_t step)
 {
     rlf_buf *said = &session->warned.lines;
-    rlf_buf_printf(said, "%s is damaged: ", path);
+    rlf_buf_line(said, "%s is damaged: ", path);
     if (bad)
-        rlf_buf_printf(said,
-                       "line %zu is the first that cannot be read as one "
-                       "of steps up to %" PRIu32 "\n",
-                       bad, step);
+        rlf_buf_line(said,
+                     "line %zu is the first that cannot be read as one "
+                     "of steps up to %" PRIu32 "\n",
+                     bad, step);
     else
         rlf_buf_puts(said, "each line can be read, but they are not what was "
                            "written\n");
@@ -452,10 +452,10 @@ mend(rlf_session *session, int which, const rlf_infile *file, steps known,
     status = replace(session, which, status, &good, err);
     if (status >= 0) {
         tell_damage(session, path, bad, known.saved);
-        rlf_buf_printf(said,
-                       "%s is as it was found, %s has the %zu line%s that can "
-                       "be read",
-                       to, path, good.lines, good.lines == 1 ? "" : "s");
+        rlf_buf_line(said,
+                     "%s is as it was found, %s has the %zu line%s that can "
+                     "be read",
+                     to, path, good.lines, good.lines == 1 ? "" : "s");
         put_missing(of, known.saved, said);
         rlf_buf_putc(said, '\n');
     }
@@ -481,10 +481,10 @@ put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
     RLF_TRY(rlf_writer_open(path, err, &own.to));
     rlf_status status = copy_own(session, which, file, n, &own, err);
     RLF_TRY(replace(session, which, status, &own, err));
-    rlf_buf_printf(&session->warned.lines,
-                   "%s has lines that the run did not write, from line %zu "
-                   "on: %s is as it was found, %s has the run's own\n",
-                   path, lines + 1, to, path);
+    rlf_buf_line(&session->warned.lines,
+                 "%s has lines that the run did not write, from line %zu "
+                 "on: %s is as it was found, %s has the run's own\n",
+                 path, lines + 1, to, path);
     return RLF_OK;
 }
 
@@ -532,12 +532,12 @@ static void
 begin_empty(rlf_session *session, int which, bool there, uint32_t step)
 {
     if (session->directory.metadata.journals[which].size)
-        rlf_buf_printf(&session->warned.lines,
-                       "%s is %s: it had %" PRIu64 " bytes when step %" PRIu32
-                       " was saved; it begins anew with step %" PRIu32 "\n",
-                       path_of(session, which), there ? "empty" : "gone",
-                       session->directory.metadata.journals[which].size, step,
-                       step + 1);
+        rlf_buf_line(&session->warned.lines,
+                     "%s is %s: it had %" PRIu64 " bytes when step %" PRIu32
+                     " was saved; it begins anew with step %" PRIu32 "\n",
+                     path_of(session, which), there ? "empty" : "gone",
+                     session->directory.metadata.journals[which].size, step,
+                     step + 1);
     session->directory.metadata.journals[which].size = 0;
     session->directory.metadata.journals[which].checksum = 0;
     session->directory.metadata.journals[which].foreign.count = 0;

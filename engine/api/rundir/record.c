@@ -357,10 +357,10 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     *out = NULL;
     RLF_TRY(rlf_file_find(path, err, &there));
     if (!there && s->steps.resumed)
-        rlf_buf_printf(&s->warned.lines,
-                       "%s is not there, which tells when the run was started "
-                       "before: it begins anew\n",
-                       path);
+        rlf_buf_line(&s->warned.lines,
+                     "%s is not there, which tells when the run was started "
+                     "before: it begins anew\n",
+                     path);
     if (!there)
         return RLF_OK;
     if (s->options.resume)
@@ -371,14 +371,14 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
     RLF_TRY(rlf_journal_free_name(s, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
     if (!s->options.resume)
-        rlf_buf_printf(&s->warned.lines, "%s is of another run: it is now %s\n",
-                       path, to);
+        rlf_buf_line(&s->warned.lines, "%s is of another run: it is now %s\n",
+                     path, to);
     else
-        rlf_buf_printf(&s->warned.lines,
-                       "%s cannot be read: it is now %s, and when the run was "
-                       "started before is not known (%s)\n",
-                       path, to,
-                       why.status < 0 ? why.sentence : "it has no starts");
+        rlf_buf_line(&s->warned.lines,
+                     "%s cannot be read: it is now %s, and when the run was "
+                     "started before is not known (%s)\n",
+                     path, to,
+                     why.status < 0 ? why.sentence : "it has no starts");
     return RLF_OK;
 }
 

@@ -220,9 +220,9 @@ claim(rlf_session *session, rlf_err *err)
     bool copies = rlf_dir_exists(inside(session, "inputs"));
     if (session->options.resume && !session->options.dry && !holds && !copies &&
         !session->directory.killed)
-        rlf_buf_printf(&session->warned.lines,
-                       "--resume: %s holds no run, so it begins at step 1\n",
-                       dir);
+        rlf_buf_line(&session->warned.lines,
+                     "--resume: %s holds no run, so it begins at step 1\n",
+                     dir);
     if (status < 0)
         *err = why;
     return status < 0 || session->options.dry
@@ -297,9 +297,9 @@ rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
     RLF_TRY(rlf_file_own(path, false, err, &there));
     if (!there &&
         session->steps.resumed) /* a checkpoint is behind the first plan */
-        rlf_buf_printf(&session->warned.lines,
-                       "%s is missing; the plan of this start is written\n",
-                       path);
+        rlf_buf_line(&session->warned.lines,
+                     "%s is missing; the plan of this start is written\n",
+                     path);
     if (!there)
         return RLF_OK;
     RLF_TRY(rlf_digest_file(path, true, err, &digest, &size));
@@ -311,11 +311,11 @@ rlf_rundir_keep_plan(rlf_session *session, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
-    rlf_buf_printf(&session->warned.lines,
-                   "%s is not a plan that run.json tells of: it was edited, or "
-                   "one of the two is damaged; it is now %s, and the plan of "
-                   "this start is written\n",
-                   path, to);
+    rlf_buf_line(&session->warned.lines,
+                 "%s is not a plan that run.json tells of: it was edited, or "
+                 "one of the two is damaged; it is now %s, and the plan of "
+                 "this start is written\n",
+                 path, to);
     return RLF_OK;
 }
 
@@ -389,16 +389,16 @@ warn_unwritten(rlf_session *session)
     rlf_err why = RLF_ERR_NONE;
     if (session->directory.lock &&
         rlf_lock_unsaid(session->directory.lock, &why))
-        rlf_buf_printf(&session->warned.lines,
-                       "%s: the directory is locked all the same, but a run "
-                       "that wants it too is not told which process has it\n",
-                       why.sentence);
+        rlf_buf_line(&session->warned.lines,
+                     "%s: the directory is locked all the same, but a run "
+                     "that wants it too is not told which process has it\n",
+                     why.sentence);
     rlf_err_clear(&why);
     if (rlf_run_unnoted(session->run, &why))
-        rlf_buf_printf(&session->warned.lines,
-                       "%s: if the run is killed, --resume does not say what "
-                       "this rank was doing\n",
-                       why.sentence);
+        rlf_buf_line(&session->warned.lines,
+                     "%s: if the run is killed, --resume does not say what "
+                     "this rank was doing\n",
+                     why.sentence);
     rlf_err_clear(&why);
 }
 
@@ -408,9 +408,9 @@ rlf_rundir_step(rlf_session *session, rlf_err *err)
     warn_unwritten(session);
     RLF_TRY(rlf_directory_check(session, err));
     if (session->directory.lock && rlf_lock_remade(session->directory.lock))
-        rlf_buf_printf(&session->warned.lines,
-                       "%s was removed while the run writes there: it is made "
-                       "again, and no other run began meanwhile\n",
-                       inside(session, "lock"));
+        rlf_buf_line(&session->warned.lines,
+                     "%s was removed while the run writes there: it is made "
+                     "again, and no other run began meanwhile\n",
+                     inside(session, "lock"));
     return rlf_directory_blame(session, add_step(session, err), err);
 }

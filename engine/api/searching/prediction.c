@@ -247,10 +247,10 @@ read_file(rlf_session *s, const char *path, rlf_err *err)
     const char *other = other_condition(s, root);
     rlf_status status = RLF_OK;
     if (other)
-        rlf_buf_printf(&s->warned.lines,
-                       "%s is of %s: where the calls run is searched for "
-                       "again\n",
-                       path, other);
+        rlf_buf_line(&s->warned.lines,
+                     "%s is of %s: where the calls run is searched for "
+                     "again\n",
+                     path, other);
     else
         status = read_all(s, path, root, err);
     json_decref(root);
