@@ -26,12 +26,29 @@ schedule_of(int variant)
                                                : NULL;
 }
 
+int
+rlf_measure_halves(const rlf_pareto *f, int model)
+{
+    int halves = 0;
+    while ((uint32_t)RLF_CAP_TOKENS >> halves > f->longest[model])
+        halves++;
+    return halves;
+}
+
+static uint32_t
+tokens_of(const rlf_pareto *f, int model, int step)
+{
+    uint32_t longest = f->longest[model];
+    uint32_t most = longest > RLF_CAP_TOKENS ? longest : RLF_CAP_TOKENS;
+    return step == 1                  ? longest
+           : step >= RLF_VARIANT_HALF ? most >> (step - RLF_VARIANT_HALF + 1)
+                                      : most << (step - 1);
+}
+
 void
 rlf_measure_words(const rlf_pareto *f, int model, const rlf_node_class *call,
                   int variant, rlf_place_row *row)
 {
-    uint32_t longest = f->longest[model];
-    uint32_t most = longest > RLF_CAP_TOKENS ? longest : RLF_CAP_TOKENS;
     int step = variant / RLF_VARIANT_TOKENS;
     if (call && call->work == RLF_WORK_TRAIN) {
         row->recompute = variant & RLF_VARIANT_RECOMPUTE ? 1 : -1;
@@ -39,7 +56,7 @@ rlf_measure_words(const rlf_pareto *f, int model, const rlf_node_class *call,
         row->schedule = schedule_of(variant);
     }
     if (call && call->work != RLF_WORK_GENERATE && step)
-        row->tokens = (int)(step == 1 ? longest : most << (step - 1));
+        row->tokens = (int)tokens_of(f, model, step);
 }
 
 int

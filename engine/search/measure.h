@@ -22,10 +22,12 @@ enum {
         RLF_VARIANT_SPLIT | RLF_VARIANT_VEE | RLF_VARIANT_INTERLEAVED,
     /* Times a step: tokens of a micro-batch are what the caps say (0), one
      * sequence (1), twice, four times ... (2, 3, ...) the default; an update's
-     * steps, and those of a reading, whose activations nobody keeps. */
+     * steps, and those of a reading, whose activations nobody keeps. From
+     * RLF_VARIANT_HALF on they are a half, a quarter ... of the default. */
     RLF_VARIANT_TOKENS = 64,
     RLF_VARIANT_STEPS = 4,
     RLF_VARIANT_READ_STEPS = 9,
+    RLF_VARIANT_HALF = 16,
 };
 
 /* Seconds of a generation with fewer and fewer pages, of the stages that were
@@ -72,6 +74,9 @@ rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
                               rlf_err *err);
 /* The call of the problem that a node of the model belongs to, or -1. */
 int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
+/* Tokens of a micro-batch, by the steps of a variant: how often the default can
+ * be halved until it is a sequence or less. */
+int rlf_measure_halves(const rlf_pareto *pareto, int model);
 /* The words of a variant, into a place row of that call. */
 void rlf_measure_words(const rlf_pareto *pareto, int model,
                        const rlf_node_class *call, int variant,

@@ -31,9 +31,9 @@ typedef struct options_of {
     rlf_call_measure measure;
     rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
     int n[RLF_SEARCH_CALLS];
-    int seen, meshes; /* of all models: how many of how many */
-    bool may_stop;    /* there are choices for all calls */
-    rlf_err *why;     /* per call: the last layout that could not be */
+    int seen, meshes;        /* of all models: how many of how many */
+    bool may_stop;           /* there are choices for all calls */
+    rlf_err *why;            /* per call: the last layout that could not be */
     struct trained *trained; /* updates that were measured for lanes */
 } options_of;
 
@@ -104,14 +104,6 @@ look_at(options_of *o, const rlf_choice *at, int only)
             o->all[c][o->n[c]++] = o->measure.choice[c];
 }
 
-static void
-look_at_variant(options_of *o, int call, int choice, int words)
-{
-    rlf_choice at = o->all[call][choice];
-    at.variant = words;
-    look_at(o, &at, call);
-}
-
 /* None of them, or one. */
 static bool
 is_one(int bits)
@@ -119,25 +111,92 @@ is_one(int bits)
     return !(bits & (bits - 1));
 }
 
+/* Adds a layout with those words of a place row, if they are not its own. */
+static void
+add_variant(options_of *o, int call, const rlf_choice *layout, int variant)
+{
+    rlf_choice at = *layout;
+    at.variant = variant;
+    if (variant != layout->variant)
+        look_at(o, &at, call);
+}
+
+/* May the search say how many tokens micro-batches of the call have? */
+static bool
+may_cut(const options_of *o, int call)
+{
+    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
+    return !(fixed && fixed->tokens > 0);
+}
+
+/* Are micro-batches of one sequence less than the default? */
+static bool
+has_fewest(const options_of *o, int call)
+{
+    return o->pareto->problem.calls[call].kind != RLF_STAGE_GENERATE &&
+           rlf_measure_halves(o->pareto, o->measure.model) && may_cut(o, call);
+}
+
+/* Of n choices those that another one with the same cut comes before are left
+ * out, since both have the same words. */
+static int
+take_cuts(rlf_choice *list, int n)
+{
+    int left = 0;
+    for (int k = 0; k < n; k++) {
+        bool is_there = false;
+        for (int i = 0; i < left; i++)
+            is_there |= list[i].tp == list[k].tp && list[i].pp == list[k].pp;
+        if (!is_there)
+            list[left++] = list[k];
+    }
+    return left;
+}
+
+/* Leaves the call's layouts that no other beats: of an update with the default
+ * tokens or with those of one sequence, which have the least activations and
+ * keep the most stages at work. */
+static int
+list_layouts(options_of *o, int call)
+{
+    int n = o->n[call];
+    bool update = o->pareto->problem.calls[call].kind == RLF_STAGE_UPDATE;
+    for (int k = 0; k < n && update && has_fewest(o, call); k++)
+        add_variant(o, call, &o->all[call][k], RLF_VARIANT_TOKENS);
+    n = rlf_choices_front(o->all[call], o->n[call]);
+    return o->n[call] = take_cuts(o->all[call], n);
+}
+
+/* Adds a layout with each of those words, and tokens of that step. */
+static void
+add_words(options_of *o, int call, const rlf_choice *layout, int step, int most)
+{
+    for (int words = 0; words <= most; words++)
+        if ((words & ~most) == 0 && is_one(words & RLF_VARIANT_SCHEDULES))
+            add_variant(o, call, layout, step * RLF_VARIANT_TOKENS | words);
+}
+
 /* An update of that layout, with the words of a place row. */
 static void
-vary_update(options_of *o, int call, int k)
+vary_update(options_of *o, int call, const rlf_choice *at)
 {
-    const rlf_choice at = o->all[call][k];
     bool many = o->pareto->problem.devices > MANY;
     bool room = o->pareto->options.room; /* words that cost memory are no use */
-    bool split = at.pp > 1 && at.pp <= SPLIT && !many && !room;
+    bool split = at->pp > 1 && at->pp <= SPLIT && !many && !room;
     int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
     int most =
-        (at.dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
-    most = rlf_fixed_rows_free(fixed, most);
-    many |= fixed && fixed->tokens > 0;
-    for (int words = 1; words <= most; words++)
-        if ((words & ~most) == 0 && is_one(words & schedules))
-            look_at_variant(o, call, k, words);
-    for (int step = 1; step < (room ? 2 : RLF_VARIANT_STEPS) && !many; step++)
-        look_at_variant(o, call, k, step * RLF_VARIANT_TOKENS);
+        (at->dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
+    most = rlf_fixed_rows_free(rlf_fixed_rows_call(o->pareto, call), most);
+    add_words(o, call, at, 0, most);
+    if (has_fewest(o, call))
+        add_words(o, call, at, 1, most);
+    if (many || room || !may_cut(o, call))
+        return;
+    for (int half = 1; half < rlf_measure_halves(o->pareto, o->measure.model);
+         half++)
+        add_words(o, call, at, RLF_VARIANT_HALF + half - 1, most);
+    for (int step = 2; step < RLF_VARIANT_STEPS; step++)
+        add_variant(o, call, at, step * RLF_VARIANT_TOKENS);
 }
 
 /* A model with one call, that nothing changes, may lie in host memory. */
@@ -158,42 +217,41 @@ may_offload(const options_of *o)
            rlf_fixed_rows_free(fixed, RLF_VARIANT_OFFLOAD);
 }
 
-/* Seconds of a layout of a call with those words; INFINITY: it is none. */
+/* Other micro-batches of a reading must save that part of its seconds, or, as
+ * it keeps no activations, LIGHTER of its bytes. */
+#define WORTH 0.01
+#define LIGHTER 0.05
+/* One in between is a choice that saves that part of the one before: each
+ * choice more is one that a search of as many moves looks less well at. */
+#define DISTINCT 0.7
+
+/* Seconds of a layout with those words, which is added; INFINITY: it is none.
+ */
 static double
-seconds_of_variant(options_of *o, int call, int k, int words)
+seconds_of(options_of *o, int call, const rlf_choice *layout, int variant)
 {
     int n = o->n[call];
-    look_at_variant(o, call, k, words);
+    rlf_choice at = *layout;
+    at.variant = variant;
+    look_at(o, &at, call);
     return o->n[call] > n ? o->all[call][n].seconds : INFINITY;
 }
 
 /* Weights in host memory are copied for each micro-batch of a reading: larger
- * ones are looked at while each doubling saves more than WORTH. Of those in
- * between one is a choice that saves DISTINCT of the one before: each choice
- * more is one that a search of as many moves looks less well at. */
-#define WORTH 0.01
-#define DISTINCT 0.7
-
+ * ones are looked at while each doubling saves more than WORTH. */
 static void
-vary_reading(options_of *o, int call, int k)
+read_more(options_of *o, int call, const rlf_choice *at, int offload)
 {
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
-    int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
-    double before = offload ? seconds_of_variant(o, call, k, offload)
-                            : o->all[call][k].seconds;
-    if (o->pareto->problem.calls[call].kind != RLF_STAGE_READ ||
-        rlf_measure_offload(o->pareto, o->measure.model, offload) <= 0 ||
-        o->measure.unified || (fixed && fixed->tokens > 0) ||
-        o->pareto->options.room)
-        return;
-    double kept = before; /* of the choice before `last` */
-    int last = -1;
+    double before = seconds_of(o, call, at, offload), kept = before;
+    int last = -1; /* the last choice; `kept` is of the one before it */
     for (int step = 2; step < RLF_VARIANT_READ_STEPS; step++) {
         int n = o->n[call];
         double now =
-            seconds_of_variant(o, call, k, offload | step * RLF_VARIANT_TOKENS);
-        if (!(now < (1 - WORTH) * before))
+            seconds_of(o, call, at, offload | step * RLF_VARIANT_TOKENS);
+        if (!(now < (1 - WORTH) * before)) {
+            o->n[call] = n;
             break;
+        }
         if (last >= 0 && before > (1 - DISTINCT) * kept) {
             o->all[call][last] = o->all[call][n];
             o->n[call] = n;
@@ -205,16 +263,47 @@ vary_reading(options_of *o, int call, int k)
     }
 }
 
+/* Micro-batches of one sequence. */
+static void
+read_less(options_of *o, int call, const rlf_choice *at)
+{
+    int n = o->n[call];
+    double seconds = seconds_of(o, call, at, RLF_VARIANT_TOKENS);
+    const rlf_choice *now = &o->all[call][n];
+    bool lighter = isfinite(seconds) &&
+                   now->kept + now->own < (1 - LIGHTER) * (at->kept + at->own);
+    if (!lighter && !(seconds < (1 - WORTH) * at->seconds))
+        o->n[call] = n;
+}
+
+static void
+vary_reading(options_of *o, int call, const rlf_choice *at)
+{
+    bool reads = o->pareto->problem.calls[call].kind == RLF_STAGE_READ;
+    int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
+    add_variant(o, call, at, offload);
+    if (has_fewest(o, call))
+        read_less(o, call, at);
+    if (reads &&
+        rlf_measure_offload(o->pareto, o->measure.model, offload) > 0 &&
+        !o->measure.unified && may_cut(o, call) && !o->pareto->options.room)
+        read_more(o, call, at, offload);
+}
+
+/* Words of a place row, for the layouts of a call that no other beats. */
 static void
 vary(options_of *o, int call)
 {
-    int n = o->n[call];
     bool update = o->pareto->problem.calls[call].kind == RLF_STAGE_UPDATE;
+    int n = list_layouts(o, call);
+    rlf_choice *cuts = RLF_NEW_ARRAY(o->arena, rlf_choice, n + 1);
+    memcpy(cuts, o->all[call], sizeof *cuts * (size_t)n);
     for (int k = 0; k < n; k++) {
         if (update)
-            vary_update(o, call, k);
+            vary_update(o, call, &cuts[k]);
         else
-            vary_reading(o, call, k);
+            vary_reading(o, call, &cuts[k]);
+        o->n[call] = rlf_choices_front(o->all[call], o->n[call]);
     }
 }
 
@@ -274,8 +363,7 @@ put_others(const rlf_choice *cuts, int n, rlf_choice *front, int n_front)
     return others;
 }
 
-/* All layouts of one mesh; what others beat is left out before words are
- * tried. */
+/* All layouts of one mesh, with words. */
 static void
 look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
              layouts *out)
@@ -288,7 +376,6 @@ look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
         n_cuts[c] = o->pareto->problem.devices <= MANY ? o->n[c] : 0;
         cuts[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, n_cuts[c] + 1);
         memcpy(cuts[c], o->all[c], sizeof *o->all[c] * (size_t)n_cuts[c]);
-        o->n[c] = rlf_choices_front(o->all[c], o->n[c]);
         if (is_called(o, c))
             vary(o, c);
     }

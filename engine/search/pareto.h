@@ -97,7 +97,7 @@ int rlf_pareto_call_of(const rlf_pareto *pareto, const rlf_node *node);
 double rlf_pareto_share(const rlf_pareto *pareto, const rlf_node *node);
 /* The choices that a plan of the same graph has made, into choice[n_calls].
  * False if one of them is not among those of the problem: ranks that are no
- * mesh of it, or a layout that others beat. */
+ * mesh of it, or words of a row that others beat. */
 bool rlf_pareto_find(const rlf_pareto *pareto, const rlf_plan *plan,
                      int *choice);
 /* The place rows of a placement, in `arena`: *n, one for each model, with its

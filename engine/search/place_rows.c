@@ -7,7 +7,8 @@
 #include "engine/search/measure.h"
 #include "engine/search/fixed_rows.h"
 
-/* The choice that places a call as the plan does, or -1. */
+/* The choice that places a call as the plan does, also one that others beat, or
+ * -1. */
 static int
 find_layout(const rlf_pareto *f, int c, const rlf_node_place *place)
 {
@@ -16,7 +17,7 @@ find_layout(const rlf_pareto *f, int c, const rlf_node_place *place)
     for (int i = 1; i < layout->n_ranks; i++)
         if (layout->ranks[i] != layout->ranks[i - 1] + 1)
             return -1;
-    for (int k = 0; k < call->n_choices; k++) {
+    for (int k = 0; k < call->n_choices + call->n_others; k++) {
         const rlf_choice *at = &call->choices[k];
         rlf_place_row row = rlf_place_row_new(call->model, f->calls[c].class);
         rlf_measure_words(f, call->model, f->calls[c].class, at->variant, &row);

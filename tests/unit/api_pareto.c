@@ -341,7 +341,8 @@ test_alike(world *w)
         const rlf_choice *as = &p->calls[0].choices[k];
         int choice[RLF_SEARCH_CALLS], found = 0;
         for (int c = 0; c < p->n_calls; c++)
-            for (int i = 0; i < p->calls[c].n_choices; i++) {
+            for (int i = 0; i < p->calls[c].n_choices + p->calls[c].n_others;
+                 i++) {
                 const rlf_choice *at = &p->calls[c].choices[i];
                 if (at->first == as->first && at->count == as->count &&
                     at->tp == as->tp && at->pp == as->pp && !at->variant) {

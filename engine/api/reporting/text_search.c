@@ -117,7 +117,10 @@ put_proof(const rlf_session_found *f, rlf_buf *out)
     double answer = best && best->is_known && isfinite(best->placing.period)
                         ? best->placing.period
                         : found->best.period;
-    if (found->optimal)
+    if (!isfinite(answer))
+        rlf_buf_printf(out, "# nothing that the search places fits, but the "
+                            "program's own plan does\n");
+    else if (found->optimal)
         rlf_buf_printf(
             out,
             "# by the estimate no placement of those searched is shorter "
@@ -361,7 +364,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
             put_row(&j, out);
         }
     }
-    put_row(own, out);
+    if (own->place)
+        put_row(own, out);
     put_changed(s, f, "seats", out);
     put_changed(s, f, "fused", out);
     put_changed(s, f, "cuts", out);
