@@ -1,5 +1,6 @@
 # kernels/cpu: the reference. Add to libkernels_a_SOURCES, to
-# kernel_isa_sources or to one of a type (see kernels/local.mk).
+# kernel_isa_sources, kernel_apart_sources or to one of a type (see
+# kernels/local.mk).
 libkernels_a_SOURCES += \
 	kernels/op.def kernels/gelu.def kernels/attention.h kernels/kernels.h kernels/real.h kernels/shards.h \
 	%D%/expr.c %D%/expr_cross.c %D%/expr_frame.h %D%/expr_loops.h \
@@ -8,20 +9,21 @@ libkernels_a_SOURCES += \
 	%D%/run.c %D%/run.h \
 	%D%/select.c %D%/select.h
 
-kernel_isa_sources += \
+kernel_apart_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
+	%D%/dropout.c \
+	%D%/layernorm.c \
+	%D%/norm.c \
+	%D%/optim.c
+kernel_isa_sources += \
 	%D%/cut.h \
 	%D%/micro.h \
 	%D%/parts.h \
 	%D%/dense.c \
-	%D%/dropout.c \
 	%D%/head.c %D%/head.h %D%/heads.h \
 	%D%/instance.c \
-	%D%/layernorm.c \
-	%D%/norm.c \
 	%D%/activations.h %D%/ops.h \
-	%D%/optim.c \
 	%D%/panel.h \
 	%D%/rows.c \
 	%D%/sample.c \

@@ -14,6 +14,25 @@
 #define ISA_PASTE(isa, type, name) ISA_PASTE_(isa, type, name)
 #define ISA(name) ISA_PASTE(RLF_ISA, RLF_TYPE, name)
 
+/* The set v4_bf16 differs from v4 in products alone: what makes none is that of
+ * v4, by whichever name it is called. */
+// clang-format off
+#define rlf_cpu_v4_bf16_bf16_kv_write rlf_cpu_v4_bf16_kv_write
+#define rlf_cpu_v4_bf16_bf16_attention rlf_cpu_v4_bf16_attention
+#define rlf_cpu_v4_bf16_bf16_attention_paged rlf_cpu_v4_bf16_attention_paged
+#define rlf_cpu_v4_bf16_bf16_attention_grad rlf_cpu_v4_bf16_attention_grad
+#define rlf_cpu_v4_bf16_bf16_rmsnorm rlf_cpu_v4_bf16_rmsnorm
+#define rlf_cpu_v4_bf16_bf16_norm_sums rlf_cpu_v4_bf16_norm_sums
+#define rlf_cpu_v4_bf16_bf16_rmsnorm_grad rlf_cpu_v4_bf16_rmsnorm_grad
+#define rlf_cpu_v4_bf16_bf16_rope_table rlf_cpu_v4_bf16_rope_table
+#define rlf_cpu_v4_bf16_bf16_rope rlf_cpu_v4_bf16_rope
+#define rlf_cpu_v4_bf16_bf16_layernorm rlf_cpu_v4_bf16_layernorm
+#define rlf_cpu_v4_bf16_bf16_layernorm_grad rlf_cpu_v4_bf16_layernorm_grad
+#define rlf_cpu_v4_bf16_bf16_dropout rlf_cpu_v4_bf16_dropout
+#define rlf_cpu_v4_bf16_bf16_adamw rlf_cpu_v4_bf16_adamw
+#define rlf_cpu_v4_bf16_bf16_sumsq rlf_cpu_v4_bf16_sumsq
+// clang-format on
+
 /* Bytes of scratch that a thread of a queue has at least. */
 #define SCRATCH_BYTES ((size_t)1 << 20)
 

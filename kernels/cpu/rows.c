@@ -294,25 +294,24 @@ activate(rlf_act act, vf x)
     return x * vsigmoid(inner(act, x, &slope));
 }
 
-/* The loop `rows` once for each activation, with and without a second side. */
-#define OF_ACT(act, rows, a, first, last)     \
-    case act:                                 \
-        if ((a)->up)                          \
-            rows(a, act, true, first, last);  \
-        else                                  \
-            rows(a, act, false, first, last); \
-        break;
-#define BY_ACT(rows, a, first, last)                    \
-    switch ((a)->act) {                                 \
-        OF_ACT(RLF_ACT_SILU, rows, a, first, last)      \
-        OF_ACT(RLF_ACT_GELU_TANH, rows, a, first, last) \
-        OF_ACT(RLF_ACT_GELU, rows, a, first, last)      \
+/* The loop `rows` once for each activation. */
+#define BY_ACT(rows, a, first, last)             \
+    switch ((a)->act) {                          \
+    case RLF_ACT_SILU:                           \
+        rows(a, RLF_ACT_SILU, first, last);      \
+        break;                                   \
+    case RLF_ACT_GELU_TANH:                      \
+        rows(a, RLF_ACT_GELU_TANH, first, last); \
+        break;                                   \
+    case RLF_ACT_GELU:                           \
+        rows(a, RLF_ACT_GELU, first, last);      \
+        break;                                   \
     }
 
 INLINE void
-act_rows(const rlf_glu_args *a, rlf_act act, bool gated, int64_t first,
-         int64_t last)
+act_rows(const rlf_glu_args *a, rlf_act act, int64_t first, int64_t last)
 {
+    const bool gated = a->up;
     for (int64_t m = first; m < last; m++) {
         const rlf_real *gate = a->gate + m * a->ldx;
         const rlf_real *up = gated ? a->up + m * a->ldx : gate;
@@ -364,9 +363,10 @@ ISA(product_glu)(rlf_queue *queue, const rlf_product_glu_args *args,
 }
 
 INLINE void
-act_grad_rows(const rlf_glu_grad_args *a, rlf_act act, bool gated,
-              int64_t first, int64_t last)
+act_grad_rows(const rlf_glu_grad_args *a, rlf_act act, int64_t first,
+              int64_t last)
 {
+    const bool gated = a->up;
     for (int64_t m = first; m < last; m++) {
         const rlf_real *gate = a->gate + m * a->ldx;
         const rlf_real *up = gated ? a->up + m * a->ldx : gate;
