@@ -80,6 +80,7 @@ typedef struct rlf_call_bytes {
     double kept;  /* weights, for all of its calls */
     double lends; /* gradients, part of own[RLF_STAGE_UPDATE] */
     double own[RLF_STAGE_UPDATE + 1]; /* more for those of a kind */
+    double trained; /* weights, and what an update has more: on one rank */
     double host; /* offloaded weights, where memory is not one */
 } rlf_call_bytes;
 

@@ -351,8 +351,8 @@ take_seconds(rlf_call_measure *m, const rlf_call_stages *stages, bool updates)
         if (slower) {
             put_complete(to, sum[c].complete, sum[c].all);
             m->terms[c] = sum[c].terms;
-            to->messages = is_across(m, to) ? sum[c].messages
-                                            : (rlf_choice_messages){0};
+            to->messages =
+                is_across(m, to) ? sum[c].messages : (rlf_choice_messages){0};
         }
         to->seconds = fmax(to->seconds, sum[c].all);
         if (slower && sum[c].times.n_gathers)
@@ -392,11 +392,13 @@ take_caps(rlf_call_measure *m, const rlf_opened *opened)
     m->pareto->longest[m->model] = m->longest;
 }
 
-/* The most of all stages. */
+/* The most of all stages. The stage with most weights (that of the embedding,
+ * say) need not be the one that takes most to train. */
 static void
 raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
 {
     most->kept = fmax(most->kept, one->kept);
+    most->trained = fmax(most->trained, one->kept + one->own[RLF_STAGE_UPDATE]);
     most->lends = fmax(most->lends, one->lends);
     most->host = fmax(most->host, one->host);
     for (int k = 0; k <= RLF_STAGE_UPDATE; k++)
@@ -478,7 +480,7 @@ put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
         to->host = read->host;
         to->own = read->own[kind];
         if (kind == RLF_STAGE_UPDATE) {
-            to->own = all->own[kind] + fmax(0, all->kept - read->kept);
+            to->own = fmax(0, all->trained - read->kept);
             to->lends = all->lends;
         }
     }
