@@ -31,7 +31,9 @@ static void
 meet_together(met *m, rlf_use use, const rlf_set_size *size)
 {
     double each = ceil(size->samples / fmax(1, size->prompts));
-    raise(&m->together[use], each >= 1 ? each : INFINITY);
+    if (each <= 1) /* of other sets of the update */
+        return;
+    raise(&m->together[use], each > 1 ? each : INFINITY);
     raise(&m->own[use], size->response + 1); /* and the prompt's last token */
 }
 

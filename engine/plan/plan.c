@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static rlf_partition
@@ -424,9 +425,52 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     return RLF_OK;
 }
 
+/* The most prompts that a minibatch of the update has, or parts of them where
+ * samples of one are taken apart; INFINITY: not known. */
+static double
+count_shared(const rlf_graph *graph, const rlf_sizes *sizes,
+             const rlf_node *node)
+{
+    double most = 0;
+    for (int i = 0; i < node->loss->n_calls; i++) {
+        int value = node->inputs[node->loss->calls[i].set_input];
+        const rlf_set_size *size = &sizes->set[graph->values.data[value].set];
+        double prompt = isfinite(size->prompt) ? size->prompt : 0;
+        double each = rlf_caps_shared(prompt, size->response,
+                                      size->samples / size->prompts);
+        most = fmax(most, ceil(size->samples / each));
+    }
+    return most;
+}
+
+/* A line for every update in which replicas have no sample, for there are fewer
+ * prompts that samples share. */
+static void
+note_shared(const rlf_plan *plan, rlf_buf *out)
+{
+    const rlf_graph *graph = plan->graph;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sizes sizes = rlf_sizes_make(graph, &(rlf_sizes_options){0}, arena);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (!node->loss || !node->loss->shared)
+            continue;
+        int dp = plan->place[i].layout.dp;
+        double n = count_shared(graph, &sizes, node);
+        if (n < dp)
+            rlf_buf_printf(out,
+                           "%s trains on %.0f of %d replicas: samples that "
+                           "share a prompt are one replica's, and an update "
+                           "has no more prompts\n",
+                           graph->resources.data[node->receiver].name, n, dp);
+    }
+    rlf_arena_free(arena);
+}
+
 void
 rlf_plan_notes(const rlf_plan *plan, rlf_buf *out)
 {
+    note_shared(plan, out);
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_node *node = update_of(plan, (int)i);
         const rlf_node_place *place = node ? &plan->place[node->id] : NULL;

@@ -105,7 +105,8 @@ const rlf_node *rlf_plan_placed_as(const rlf_graph *graph,
 bool rlf_plan_runs(const rlf_graph *graph, const rlf_node *call);
 /* The row that says where a node runs, its own or the model's; NULL: none. */
 const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
-/* A line for every model that trains on fewer replicas than there could be. */
+/* A line for every model that trains on fewer replicas than there could be, or
+ * than it has. */
 void rlf_plan_notes(const rlf_plan *plan, rlf_buf *out);
 /* Writes the place block that would give this plan, and the numerics. */
 void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
