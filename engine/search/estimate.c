@@ -175,20 +175,27 @@ lay(rlf_estimator *e, const int *choice)
     }
 }
 
+static void
+find_meets(rlf_estimator *e)
+{
+    const int *first = e->placed.first, *end = e->placed.end;
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        e->meets[i] = meets_before(first, end, i);
+        for (uint64_t with = e->meets[i]; with; with &= with - 1)
+            e->meets[__builtin_ctzll(with)] |= 1ull << i;
+    }
+}
+
 /* Of the placement that was laid out: who shares ranks with whom, and how long
  * calls take with the pages that they have, with samples gathered, and what is
  * read beside what. */
 static void
 find_seconds(rlf_estimator *e)
 {
-    const rlf_problem *p = e->problem;
-    const int *first = e->placed.first, *end = e->placed.end;
-    for (int i = 0; i < p->n_calls; i++) {
-        e->seconds[i] = e->at[i] ? e->at[i]->seconds : p->calls[i].fast;
-        e->meets[i] = meets_before(first, end, i);
-        for (uint64_t with = e->meets[i]; with; with &= with - 1)
-            e->meets[__builtin_ctzll(with)] |= 1ull << i;
-    }
+    for (int i = 0; i < e->problem->n_calls; i++)
+        e->seconds[i] =
+            e->at[i] ? e->at[i]->seconds : e->problem->calls[i].fast;
+    find_meets(e);
     look_at_pages(e);
     look_at_groups(e);
     look_at_gathers(e);
@@ -650,42 +657,6 @@ crowded(const rlf_estimator *e, const double *begin, const double *area)
     return most;
 }
 
-/* Seconds that calls other than i take of a rank; of a generation and what
- * follows it one is counted. */
-static double
-load_beside(const rlf_estimator *e, const int *choice, int i, int rank)
-{
-    const rlf_problem *p = e->problem;
-    double sum = 0;
-    uint64_t counted = 1ull << i;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *c = &p->calls[k].choices[choice[k]];
-        if (k == i || rank < c->first || rank >= c->first + c->count ||
-            e->overlap[k] & counted)
-            continue;
-        counted |= 1ull << k;
-        sum += c->seconds;
-    }
-    return sum;
-}
-
-/* More than a step ahead, steps are not each like the first. */
-static double
-seconds_beside(const rlf_estimator *e, const int *choice, int i, int first,
-               int count)
-{
-    const rlf_problem *p = e->problem;
-    if (e->oldest > 1)
-        return 0;
-    double most = load_beside(e, choice, i, first);
-    for (int k = 0; k < p->n_calls; k++) {
-        int rank = p->calls[k].choices[choice[k]].first;
-        if (k != i && rank > first && rank < first + count)
-            most = rlf_larger(most, load_beside(e, choice, i, rank));
-    }
-    return most;
-}
-
 /* A step in which nothing of those before is at work, which is no longer than
  * others: what is its own ends in it, and what is made for k steps on in k. */
 double
@@ -724,44 +695,96 @@ rlf_estimate_over(const rlf_estimator *e, const int *choice)
 
 /* ---- all choices of a call on the same ranks ---- */
 
+/* Seconds that the others take of a rank; of a generation and what follows it
+ * one is counted. */
+static double
+load_beside(const rlf_estimator *e, const rlf_others *o, int rank)
+{
+    double sum = 0;
+    uint64_t counted = 1ull << o->call;
+    for (int k = 0; k < e->problem->n_calls; k++) {
+        if (rank < o->placed.first[k] || rank >= o->placed.end[k] ||
+            e->overlap[k] & counted)
+            continue;
+        counted |= 1ull << k;
+        sum += o->placed.at[k]->seconds;
+    }
+    return sum;
+}
+
 void
-rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i, int first,
-                    int count, rlf_around *out)
+rlf_estimate_others(const rlf_estimator *e, const int *choice, int call,
+                    rlf_others *out)
 {
     const rlf_problem *p = e->problem;
     int others[MOST];
-    rlf_placed l;
     memcpy(others, choice, sizeof *others * (size_t)p->n_calls);
-    others[i] = -1;
-    rlf_placed_lay(p, others, &l);
-    out->seconds = seconds_beside(e, choice, i, first, count);
+    others[call] = -1;
+    rlf_placed_lay(p, others, &out->placed);
+    out->call = call;
     out->over = -INFINITY;
-    out->here = rlf_placed_used(p, &l, first) - p->memory[first];
-    for (int k = 0; k < p->n_calls; k++) {
-        if (!rlf_placed_begins(&l, k))
-            continue;
-        int rank = l.at[k]->first;
-        double over = rlf_placed_used(p, &l, rank) - p->memory[rank];
+    for (uint32_t of = out->placed.begins; of; of &= of - 1) {
+        int k = __builtin_ctz(of), rank = out->placed.first[k];
+        double over = out->placed.used[k] - p->memory[rank];
         out->over = rlf_larger(out->over, over);
-        if (rank >= first && rank < first + count)
-            out->here = rlf_larger(out->here, over);
+        out->load[k] = load_beside(e, out, rank);
     }
+}
+
+/* More than a step ahead, steps are not each like the first. */
+void
+rlf_estimate_beside(const rlf_estimator *e, const rlf_others *others, int first,
+                    int count, rlf_around *out)
+{
+    const rlf_problem *p = e->problem;
+    const rlf_placed *l = &others->placed;
+    out->seconds = load_beside(e, others, first);
+    out->here = rlf_placed_used(p, l, first) - p->memory[first];
+    for (uint32_t of = l->begins; of; of &= of - 1) {
+        int k = __builtin_ctz(of), rank = l->first[k];
+        if (rank <= first || rank >= first + count)
+            continue;
+        out->here = rlf_larger(out->here, l->used[k] - p->memory[rank]);
+        out->seconds = rlf_larger(out->seconds, others->load[k]);
+    }
+    if (e->oldest > 1)
+        out->seconds = 0;
 }
 
 /* Weights are there once, and may lie in what others lend. */
 double
-rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
+rlf_estimate_least_over(const rlf_estimator *e, const rlf_others *others,
                         const rlf_choice *at, const rlf_around *beside)
 {
     const rlf_problem *p = e->problem;
+    const rlf_placed *l = &others->placed;
+    int i = others->call;
     double bytes = at->own - at->lends, kept = at->kept;
-    for (int k = 0; k < p->n_calls; k++) {
-        const rlf_choice *other = &p->calls[k].choices[choice[k]];
+    for (int k = 0; k < p->n_calls; k++)
         if (k != i && p->calls[k].model == p->calls[i].model &&
-            (other->copy == at->copy || other->lends > 0))
+            (l->copy[k] == at->copy || l->lends >> k & 1))
             kept = 0;
+    return rlf_larger(others->over, beside->here + bytes + kept);
+}
+
+bool
+rlf_estimate_is_longer(rlf_estimator *e, const int *choice, double limit)
+{
+    const rlf_problem *p = e->problem;
+    e->known = true;
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_choice *c = e->at[i] = &p->calls[i].choices[choice[i]];
+        e->seconds[i] = c->seconds;
+        e->placed.first[i] = c->first;
+        e->placed.end[i] = c->first + c->count;
+        e->gather[i].on = 0;
+        if (c->gathers)
+            return false; /* they decide who follows */
     }
-    return rlf_larger(beside->over, beside->here + bytes + kept);
+    find_meets(e);
+    add_follows(e);
+    add_apart(e);
+    return rlf_estimate_least(e) > limit;
 }
 
 double

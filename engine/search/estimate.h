@@ -19,7 +19,7 @@
 #ifndef RLF_SEARCH_ESTIMATE_H
 #define RLF_SEARCH_ESTIMATE_H
 
-#include "engine/search/problem.h"
+#include "engine/search/placed.h"
 
 typedef struct rlf_estimator rlf_estimator;
 
@@ -37,19 +37,30 @@ double rlf_estimate_laid(rlf_estimator *e, double limit);
  * period. With all choices known it is the period, unless more is made ahead
  * than one step. */
 double rlf_estimate_bound(rlf_estimator *e, const int *choice);
+/* All calls but one, where they are. */
+typedef struct rlf_others {
+    rlf_placed placed;
+    int call;    /* the one that is left out */
+    double over; /* bytes by which the others alone do not fit */
+    double load[RLF_SEARCH_CALLS]; /* of placed.begins: seconds on that rank */
+} rlf_others;
+void rlf_estimate_others(const rlf_estimator *e, const int *choice, int call,
+                         rlf_others *out);
 /* Numbers that all placements have in common in which the other calls stay as
- * they are and call i is on these ranks, whatever its choice there. */
+ * they are and the one is on these ranks, whatever its choice there. */
 typedef struct rlf_around {
     double seconds; /* none is shorter than its own and these */
-    double over;    /* bytes by which the others alone do not fit */
-    double here;    /* the same on the worst of the ranks; < 0: it has room */
+    double here; /* bytes by which the others alone do not fit on the worst of
+                    the ranks; < 0: it has room */
 } rlf_around;
-void rlf_estimate_beside(const rlf_estimator *e, const int *choice, int i,
+void rlf_estimate_beside(const rlf_estimator *e, const rlf_others *others,
                          int first, int count, rlf_around *out);
 /* Returns bytes by which every placement with that choice is over at least, but
  * for rounding. */
-double rlf_estimate_least_over(const rlf_estimator *e, const int *choice, int i,
+double rlf_estimate_least_over(const rlf_estimator *e, const rlf_others *others,
                                const rlf_choice *at, const rlf_around *beside);
+/* Is a placement surely longer than that, whatever its memory and its moves? */
+bool rlf_estimate_is_longer(rlf_estimator *e, const int *choice, double limit);
 /* Bytes by which a placement does not fit into the device where it is worst;
  * 0 or less: it fits. What calls with -1 need is not counted. */
 double rlf_estimate_over(const rlf_estimator *e, const int *choice);

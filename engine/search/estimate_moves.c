@@ -27,24 +27,26 @@ rlf_estimate_moves_begin(rlf_estimator *e, rlf_arena *arena)
         e->cache = RLF_NEW_ARRAY(arena, cached_move, e->room);
 }
 
-static const cached_move *
+static cached_move *
 find_move(rlf_estimator *e, const rlf_problem_move *move)
 {
-    const rlf_problem *p = e->problem;
     const rlf_choice *from = move->from, *to = move->to;
     uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
     mixed *= 0xbf58476d1ce4e5b9u;
     cached_move *c = &e->cache[(mixed >> 40) & (e->room - 1)];
     if (c->from != from || c->to != to || c->at_once != move->at_once)
-        *c = (cached_move){from, to, move->at_once, p->move(p->arg, move),
-                           p->longer ? p->longer(p->arg, move) : 0};
+        *c = (cached_move){from, to, move->at_once, -1, -1};
     return c;
 }
 
 static double
 move_seconds(rlf_estimator *e, const rlf_problem_move *move)
 {
-    return find_move(e, move)->seconds;
+    const rlf_problem *p = e->problem;
+    cached_move *c = find_move(e, move);
+    if (c->seconds < 0)
+        c->seconds = p->move(p->arg, move);
+    return c->seconds;
 }
 
 double
@@ -56,7 +58,11 @@ rlf_estimate_longer(rlf_estimator *e, int i)
         to->count != from->count || !e->problem->longer)
         return 0;
     const rlf_problem_move move = {.source = source, .from = from, .to = to};
-    return find_move(e, &move)->longer;
+    cached_move *c = find_move(e, &move);
+    if (c->longer < 0)
+        c->longer =
+            rlf_larger(e->problem->longer(e->problem->arg, &move), 0);
+    return c->longer;
 }
 
 /* The weights that call i reads are made elsewhere, or cut in another way, and

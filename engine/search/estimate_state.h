@@ -8,7 +8,6 @@
 
 #include "engine/search/estimate.h"
 #include "engine/search/gather.h"
-#include "engine/search/placed.h"
 
 enum {
     MOST = RLF_SEARCH_CALLS,
@@ -21,8 +20,8 @@ enum {
 typedef struct cached_move {
     const rlf_choice *from, *to;
     bool at_once;
-    double seconds;
-    double longer; /* of rlf_problem.longer */
+    double seconds; /* < 0: not asked yet; as */
+    double longer;  /* that of rlf_problem.longer */
 } cached_move;
 
 struct rlf_estimator {

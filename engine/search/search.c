@@ -30,6 +30,9 @@ typedef struct walk {
 void
 rlf_placing_look_below(rlf_estimator *e, rlf_placing *p, double limit)
 {
+    *p = (rlf_placing){p->choice, INFINITY, 0};
+    if (isfinite(limit) && rlf_estimate_is_longer(e, p->choice, limit))
+        return;
     p->over = rlf_estimate_lay(e, p->choice);
     p->period = p->over > 0 ? INFINITY : rlf_estimate_laid(e, limit);
 }
@@ -61,11 +64,19 @@ copy(const rlf_problem *problem, rlf_placing *to, const rlf_placing *from)
  * known of all on the same ranks is found once. */
 typedef struct neighbours {
     const rlf_estimator *e;
-    const int *choice;
-    int call;
     const rlf_choice *last;
+    rlf_others others;
     rlf_around around;
 } neighbours;
+
+static void
+neighbours_begin(neighbours *n, const rlf_estimator *e, const int *choice,
+                 int call)
+{
+    n->e = e;
+    n->last = NULL;
+    rlf_estimate_others(e, choice, call, &n->others);
+}
 
 /* A choice that is surely longer than `period`, or does not fit by `over` bytes
  * or more, need not be looked at; what rounding may change is looked at. */
@@ -73,14 +84,15 @@ static bool
 may_be_better(neighbours *n, const rlf_choice *c, double period, double over)
 {
     const double bytes = 1;
+    double most = period * (1 + 1e-9);
+    if (n->others.over >= over || c->seconds >= most)
+        return false;
     if (!n->last || c->first != n->last->first || c->count != n->last->count)
-        rlf_estimate_beside(n->e, n->choice, n->call, c->first, c->count,
-                            &n->around);
+        rlf_estimate_beside(n->e, &n->others, c->first, c->count, &n->around);
     n->last = c;
-    double least =
-        rlf_estimate_least_over(n->e, n->choice, n->call, c, &n->around);
-    return n->around.seconds + c->seconds < period * (1 + 1e-9) &&
-           n->around.over < over && least < over + bytes;
+    return n->around.seconds + c->seconds < most &&
+           rlf_estimate_least_over(n->e, &n->others, c, &n->around) <
+               over + bytes;
 }
 
 /* The best choice of call i from..to - 1 on the first ranks where the others
@@ -91,8 +103,9 @@ descend_call(rlf_estimator *e, const rlf_problem *problem, int ranks, int i,
 {
     int best = at->choice[i];
     rlf_placing trial = *at;
-    neighbours n = {.e = e, .choice = at->choice, .call = i};
+    neighbours n;
     bool changed = false;
+    neighbours_begin(&n, e, at->choice, i);
     for (int k = from; k < to; k++) {
         double over = isfinite(trial.period) ? 1 : trial.over;
         const rlf_choice *c = &problem->calls[i].choices[k];
@@ -269,7 +282,8 @@ keep_neighbours(walk *w, const rlf_search_options *options)
     for (int k = 0; k < w->found->n_kept; k++)
         for (int i = 0; i < p->n_calls; i++) {
             copy(p, &w->now, &w->found->kept[k]);
-            neighbours n = {.e = w->e, .choice = w->now.choice, .call = i};
+            neighbours n;
+            neighbours_begin(&n, w->e, w->now.choice, i);
             for (int c = 0; c < p->calls[i].n_choices; c++) {
                 const rlf_choice *at = &p->calls[i].choices[c];
                 if (at->first + at->count > w->ranks)

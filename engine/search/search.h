@@ -67,7 +67,8 @@ void rlf_search(const rlf_problem *problem, const rlf_search_options *options,
                 rlf_arena *arena, rlf_found *out);
 /* The period of a placement, or INFINITY and `over` if it does not fit. */
 void rlf_placing_look(rlf_estimator *e, rlf_placing *p);
-/* The same, but a period that is longer than `limit` may be INFINITY. */
+/* The same, but a period that is longer than `limit` may be INFINITY, and `over`
+ * of a placement that is longer is not known. */
 void rlf_placing_look_below(rlf_estimator *e, rlf_placing *p, double limit);
 /* The shorter period; of those that do not fit, what is closer to it. */
 bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);

@@ -649,9 +649,11 @@ is_beside(const made *m, const rlf_estimator *e, const int *choice,
     bool good = true;
     for (int i = 0; i < m->problem.n_calls; i++) {
         const rlf_choice *at = &m->calls[i].choices[choice[i]];
+        rlf_others others;
         rlf_around b;
-        rlf_estimate_beside(e, choice, i, at->first, at->count, &b);
-        double over = rlf_estimate_least_over(e, choice, i, at, &b);
+        rlf_estimate_others(e, choice, i, &others);
+        rlf_estimate_beside(e, &others, at->first, at->count, &b);
+        double over = rlf_estimate_least_over(e, &others, at, &b);
         good &= b.seconds + at->seconds <= period * (1 + 1e-9) &&
                 over <= rlf_estimate_over(e, choice) + 1e-9;
     }
@@ -668,6 +670,7 @@ is_limited(rlf_estimator *e, const int *choice, double period)
     bool good = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         double limit = parts[i] * period;
+        good &= parts[i] < 1 || !rlf_estimate_is_longer(e, choice, limit);
         good &= rlf_estimate_lay(e, choice) == over;
         double one = rlf_estimate_laid(e, limit);
         good &= parts[i] < 1 ? one > limit : one == period;

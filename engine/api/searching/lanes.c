@@ -33,6 +33,9 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
  * beat are given up. */
 #define NEAR 1.05
 enum { SHORT_MOVES = 8000 };
+/* And with this many times the step, if as many placements are looked at as in
+ * the search. */
+#define NEARER 1.01
 
 /* The program with the lanes of `less`, in an arena of its own. */
 typedef struct trial {
@@ -53,20 +56,99 @@ ranks_of_trial(const rlf_searching *s, const rlf_pareto_lesser *less)
     return 2 * less->ranks == all ? all : less->ranks;
 }
 
-static bool
-is_near(const rlf_problem *problem, const rlf_search_options *options,
-        double least, rlf_arena *arena)
+/* The best of so many placements, without walks on less. */
+static double
+look_at_moves(const rlf_problem *problem, const rlf_search_options *options,
+              int64_t moves, rlf_arena *arena)
 {
     const rlf_less none = {0};
     rlf_search_options few = *options;
     rlf_found found;
     few.less = &none;
     few.may = NULL;
-    if (few.moves > SHORT_MOVES)
-        few.moves = SHORT_MOVES;
+    few.moves = moves;
     rlf_search(problem, &few, arena, &found);
-    return found.best.period < NEAR * least;
+    return found.best.period;
 }
+
+static bool
+is_near(const rlf_problem *problem, const rlf_search_options *options,
+        double least, rlf_arena *arena)
+{
+    int64_t all = options->moves;
+    bool many = all > SHORT_MOVES;
+    return look_at_moves(problem, options, many ? SHORT_MOVES : all, arena) <
+               NEAR * least &&
+           (!many ||
+            look_at_moves(problem, options, all, arena) < NEARER * least);
+}
+
+/* ---- what need not be measured ---- */
+
+/* Fewer lanes make an update a little faster on the same layout, since ranks
+ * sum fewer of them: by no more than this. */
+#define SUMS 1.01
+
+/* The choices of a call on the first ranks, and of an update those whose
+ * replicas have a lane each, as if they took no memory but for the weights. */
+static void
+take_choices(const rlf_problem_call *from, int ranks, int lanes,
+             rlf_arena *arena, rlf_problem_call *to)
+{
+    bool update = from->kind == RLF_STAGE_UPDATE;
+    to->choices = RLF_NEW_ARRAY(arena, rlf_choice, from->n_choices);
+    to->n_choices = to->n_others = 0;
+    for (int k = 0; k < from->n_choices; k++) {
+        rlf_choice at = from->choices[k];
+        if (at.first + at.count > ranks || (update && at.dp > lanes))
+            continue;
+        if (update)
+            at.own = at.work = at.lends = 0;
+        to->choices[to->n_choices++] = at;
+    }
+}
+
+/* The problem with fewer lanes, by the choices that were measured with those
+ * that there are. False: it has choices that were not, or none for a call. */
+static bool
+relax(const rlf_searching *s, const rlf_pareto_lesser *less, rlf_arena *arena,
+      rlf_problem *out)
+{
+    const rlf_pareto *f = &s->out->pareto;
+    const rlf_problem *p = &f->problem;
+    rlf_err ignored = RLF_ERR_NONE;
+    *out = *p;
+    out->devices = ranks_of_trial(s, less);
+    out->machine = 0;
+    out->calls = RLF_NEW_ARRAY(arena, rlf_problem_call, p->n_calls);
+    for (int c = 0; c < p->n_calls; c++) {
+        int model = f->calls[c].model, has = f->sums[model].lanes;
+        int lanes = less->lanes[model] ? less->lanes[model] : has;
+        out->calls[c] = p->calls[c];
+        take_choices(&p->calls[c], out->devices, lanes, arena, &out->calls[c]);
+        if (!out->calls[c].n_choices ||
+            (lanes > has && p->calls[c].kind == RLF_STAGE_UPDATE))
+            return false;
+    }
+    return rlf_problem_close(out, arena, &ignored) >= 0;
+}
+
+/* Is it known, without that its updates are measured, that these lanes are
+ * given up? */
+static bool
+is_hopeless(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_problem relaxed;
+    rlf_search_options options = s->options->search;
+    options.branches = 0;
+    bool near = !relax(s, less, arena, &relaxed) ||
+                is_near(&relaxed, &options, least * SUMS, arena);
+    rlf_arena_free(arena);
+    return !near;
+}
+
+/* ---- trials ---- */
 
 /* `least`: the step to beat. */
 static trial *
@@ -126,7 +208,8 @@ best_lanes(rlf_searching *s, const rlf_pareto_lesser **best)
     trial *kept = NULL;
     for (int i = 0; i < f->n_lesser && !s->cut && !s->out->stopped; i++) {
         const rlf_pareto_lesser *less = &f->lesser[i];
-        if (least_on(&f->problem, ranks_of_trial(s, less)) >= least)
+        if (least_on(&f->problem, ranks_of_trial(s, less)) >= least ||
+            is_hopeless(s, less, least))
             continue;
         trial *now = try_lanes(s, less, least);
         if (now->period < least) {
