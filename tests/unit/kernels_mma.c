@@ -34,6 +34,7 @@ typedef struct job {
     bool f32; /* c */
     uint16_t *x, *dy;
     float *w, *bias, *start;
+    float *exact; /* w rounded, [n, k] */
     void *packed;
 } job;
 
@@ -104,6 +105,11 @@ make(job *j)
     int64_t rows = back ? s->k : s->n, cols = back ? s->n : s->k;
     j->x = halves(&j->e, s->m * s->ldx);
     j->w = values(&j->e, rows * cols, 0.5);
+    j->exact = take(&j->e, rows * cols, sizeof *j->exact);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t k = 0; k < s->k; k++)
+            j->exact[i * s->k + k] =
+                rounded(j->w[back ? k * s->n + i : i * s->k + k]);
     j->bias = values(&j->e, s->n, 1);
     j->start = values(&j->e, s->m * s->n, 1);
     for (int64_t i = 0; i < s->m * s->n; i++)
@@ -137,10 +143,8 @@ worst_of(const job *j, const void *c)
             double want = (double)j->start[r * s->n + i] + (double)j->bias[i];
             double whole = fabs(want);
             for (int64_t k = 0; k < s->k; k++) {
-                float w = j->form == RLF_PRODUCT_BACKWARD ? j->w[k * s->n + i]
-                                                          : j->w[i * s->k + k];
                 double step = (double)rlf_bf16_to_f32(j->x[r * s->ldx + k]) *
-                              (double)rounded(w);
+                              (double)j->exact[i * s->k + k];
                 want += step;
                 whole += fabs(step);
             }
