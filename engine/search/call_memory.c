@@ -52,5 +52,6 @@ rlf_call_memory(const rlf_opened *o, int model, bool unified)
     for (size_t i = 0; i < memory.rows.count; i++)
         add_bytes(&memory.rows.data[i], unified, &out);
     rlf_arena_free(scratch);
+    out.trained = out.kept + out.own[RLF_STAGE_UPDATE];
     return out;
 }

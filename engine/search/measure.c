@@ -398,7 +398,7 @@ static void
 raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
 {
     most->kept = fmax(most->kept, one->kept);
-    most->trained = fmax(most->trained, one->kept + one->own[RLF_STAGE_UPDATE]);
+    most->trained = fmax(most->trained, one->trained);
     most->lends = fmax(most->lends, one->lends);
     most->host = fmax(most->host, one->host);
     for (int k = 0; k <= RLF_STAGE_UPDATE; k++)
@@ -417,10 +417,19 @@ trained_on(const rlf_call_measure *m, const rlf_plan *plan)
     return NULL;
 }
 
-/* A replica: seconds into `choice` if `seconds`; bytes. */
+/* What a stage takes to train. */
+static void
+raise_stage(rlf_choice_stage *stage, const rlf_call_bytes *one)
+{
+    stage->all = fmax(stage->all, one->trained);
+    stage->lends = fmax(stage->lends, one->lends);
+}
+
+/* A replica of so many stages: seconds into `choice` if `seconds`; bytes, of
+ * all stages and of each. */
 static rlf_status
 take_replica(rlf_call_measure *m, const rlf_plan *plan,
-             const rlf_stages *replica, bool seconds, bool updates,
+             const rlf_stages *replica, int pp, bool seconds, bool updates,
              rlf_err *err, rlf_call_bytes *bytes)
 {
     rlf_opened *kinds = RLF_NEW_ARRAY(m->scratch, rlf_opened, replica->n_kinds);
@@ -430,6 +439,9 @@ take_replica(rlf_call_measure *m, const rlf_plan *plan,
         const rlf_call_bytes one =
             rlf_call_memory(&kinds[k], m->model, m->unified);
         raise_bytes(bytes, &one);
+        for (int s = 0; s < pp; s++)
+            if (replica->of[s] == k)
+                raise_stage(&m->stages[s], &one);
     }
     take_caps(m, &kinds[0]);
     const rlf_call_stages stages = {kinds, replica->n_kinds, replica->of};
@@ -459,16 +471,32 @@ take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
                             m->scratch, &replicas);
     m->unified = !rlf_cluster_part_of(cluster, at->first)->machine->device->gpu;
     *bytes = (rlf_call_bytes){0};
+    m->stages = RLF_NEW_ARRAY(m->scratch, rlf_choice_stage, at->pp);
     for (int i = 0; i < n; i++)
-        RLF_TRY(
-            take_replica(m, plan, &replicas[i], seconds, !apart, err, bytes));
+        RLF_TRY(take_replica(m, plan, &replicas[i], at->pp, seconds, !apart,
+                             err, bytes));
     return RLF_OK;
 }
 
-/* `read`: of a copy that is only read; `all`: of one that is trained too. */
+/* Stages that take as much as each other are not kept. */
+static const rlf_choice_stage *
+keep_stages(rlf_call_measure *m, const rlf_choice_stage *stages, int pp)
+{
+    bool alike = true;
+    for (int s = 1; s < pp; s++)
+        alike &= stages[s].all == stages[0].all;
+    if (alike)
+        return NULL;
+    rlf_choice_stage *kept = RLF_NEW_ARRAY(m->kept, rlf_choice_stage, pp);
+    memcpy(kept, stages, (size_t)pp * sizeof *kept);
+    return kept;
+}
+
+/* `read`: of a copy that is only read; `all`: of one that is trained too, with
+ * `stages`. */
 static void
 put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
-          const rlf_call_bytes *all)
+          const rlf_call_bytes *all, const rlf_choice_stage *stages)
 {
     const rlf_pareto *f = m->pareto;
     for (int c = 0; c < f->problem.n_calls; c++) {
@@ -482,6 +510,7 @@ put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
         if (kind == RLF_STAGE_UPDATE) {
             to->own = fmax(0, all->trained - read->kept);
             to->lends = all->lends;
+            to->stages = keep_stages(m, stages, to->pp);
         }
     }
 }
@@ -495,6 +524,7 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     const rlf_pareto *f = m->pareto;
     bool trains = m->trains && at->dp <= f->sums[m->model].lanes;
     rlf_call_bytes read, all;
+    const rlf_choice_stage *stages;
     rlf_arena_reset(m->scratch);
     if (!trains && (!m->reads || m->untimed))
         return rlf_fail(err, RLF_USER,
@@ -511,11 +541,12 @@ rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
     m->pool = (rlf_pool){0};
     RLF_TRY(take_plan(m, at, m->trains && !trains, true, err, &all));
     read = all;
+    stages = m->stages;
     if (trains && m->reads && at->variant)
         read.kept = at->kept;
     else if (trains && m->reads && is_aside(at, aside(m, at)))
         RLF_TRY(take_plan(m, at, true, false, err, &read));
-    put_bytes(m, &read, &all);
+    put_bytes(m, &read, &all, stages);
     rlf_measure_put_pages(m);
     share_cores(m);
     return RLF_OK;

@@ -52,6 +52,7 @@ typedef struct rlf_call_measure {
     struct rlf_plays *plays; /* turns that were played before (pages.c) */
     rlf_pipelines *pipelines; /* pipelines that were timed before */
     rlf_measured_pages pages[RLF_SEARCH_CALLS];
+    rlf_choice_stage *stages; /* of the layout at hand, in `scratch` */
     rlf_pool pool; /* the pool of the stage whose pages take most; bytes 0: none
                       has pages */
     const rlf_expected_set *expected; /* per set, the same on every layout */

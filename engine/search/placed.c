@@ -51,16 +51,16 @@ has(const rlf_placed *l, int k, int rank)
 }
 
 /* Bytes of the model's other copies on a rank that lie in what call i's choice
- * lends. */
+ * lends, which is `lends`. */
 static double
-lent(const rlf_problem *p, const rlf_placed *l, int i, int rank)
+lent(const rlf_problem *p, const rlf_placed *l, int i, int rank, double lends)
 {
     double others = 0;
     for (int k = 0; k < p->n_calls; k++)
         if (has(l, k, rank) && p->calls[k].model == p->calls[i].model &&
             l->copy[k] != l->copy[i])
             others += l->kept[k];
-    return rlf_smaller(others, l->at[i]->lends);
+    return rlf_smaller(others, lends);
 }
 
 double
@@ -72,10 +72,41 @@ rlf_placed_used(const rlf_problem *p, const rlf_placed *l, int rank)
             continue;
         stays += l->own[k] + l->kept[k];
         if (l->lends >> k & 1)
-            stays -= lent(p, l, k, rank);
+            stays -= lent(p, l, k, rank, l->at[k]->lends);
         work = rlf_larger(work, l->work[k]);
     }
     return stays + work;
+}
+
+/* The same, with each update counted by its stage there. */
+static double
+used_by_stage(const rlf_problem *p, const rlf_placed *l, int rank)
+{
+    double stays = 0, work = 0;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = l->at[k];
+        if (!has(l, k, rank))
+            continue;
+        rlf_choice_stage stage = {c->kept + c->own, c->lends};
+        if (c->stages)
+            stage = c->stages[(rank - c->first) / c->tp % c->pp];
+        stays += l->kept[k] + stage.all - c->kept;
+        if (stage.lends > 0)
+            stays -= lent(p, l, k, rank, stage.lends);
+        work = rlf_larger(work, l->work[k]);
+    }
+    return stays + work;
+}
+
+/* The most bytes that a rank lacks so. The fullest stages of calls that share
+ * ranks may be on different ones. */
+static double
+over_by_stage(const rlf_problem *p, const rlf_placed *l)
+{
+    double most = -INFINITY;
+    for (int rank = 0; rank < p->devices; rank++)
+        most = rlf_larger(most, used_by_stage(p, l, rank) - p->memory[rank]);
+    return most;
 }
 
 /* Bytes that a host lacks for what is offloaded on a rank's machine. */
@@ -123,17 +154,21 @@ hosts_over(const rlf_problem *p, const rlf_placed *l, double most)
 double
 rlf_placed_over(const rlf_problem *p, const rlf_placed *l)
 {
-    double most = -INFINITY;
+    double most = -INFINITY, far = -INFINITY;
     for (uint32_t of = l->begins; of; of &= of - 1) {
         int k = __builtin_ctz(of);
-        most = rlf_larger(most, l->used[k] - p->memory[l->first[k]]);
+        double over = l->used[k] - p->memory[l->first[k]];
+        most = rlf_larger(most, over);
+        far = rlf_larger(far, over - rlf_placed_near(p, l->first[k]));
     }
+    if (most > 0 && far <= 0)
+        most = rlf_smaller(most, over_by_stage(p, l));
     return p->host ? hosts_over(p, l, most) : most;
 }
 
 /* Bytes that the memory of the first rank of call `begin` leaves for the keys
- * and values of call `of`: with others that generate there it has the same share, but for what
- * they have no use for (engine/plan/pools.h). */
+ * and values of call `of`: with others that generate there it has the same
+ * share, but for what they have no use for (engine/plan/pools.h). */
 static double
 bytes_for(const rlf_problem *p, const rlf_placed *l, int of, int begin)
 {

@@ -40,11 +40,18 @@ rlf_placed_begins(const rlf_placed *l, int i)
     return l->begins >> i & 1;
 }
 
-/* Bytes that a rank needs. */
+/* Bytes that a rank needs, of each call those of its fullest stage. */
 double rlf_placed_used(const rlf_problem *problem, const rlf_placed *placed,
                        int rank);
-/* The most bytes that a rank lacks, or the host of one; 0 or less: none does.
- */
+/* Bytes that a rank may lack by that count without being too full by stages. */
+static inline double
+rlf_placed_near(const rlf_problem *problem, int rank)
+{
+    return problem->staged ? RLF_PROBLEM_NEAR * problem->memory[rank] : 0;
+}
+
+/* The most bytes that a rank lacks, by its stages of updates if it lacks few,
+ * or the host of one; 0 or less: none does. */
 double rlf_placed_over(const rlf_problem *problem, const rlf_placed *placed);
 /* Bytes for keys and values that call i's ranks have each, which has pages. */
 double rlf_placed_pages(const rlf_problem *problem, const rlf_placed *placed,

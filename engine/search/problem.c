@@ -187,6 +187,7 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
         return rlf_fail(err, RLF_USER,
                         "%d calls of models: a search takes 1 to %d",
                         problem->n_calls, RLF_SEARCH_CALLS);
+    problem->staged = false;
     for (int i = 0; i < problem->n_calls; i++) {
         RLF_TRY(check_call(problem, i, err));
         rlf_problem_call *call = &problem->calls[i];
@@ -195,6 +196,8 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
         qsort(call->choices + call->n_choices, (size_t)call->n_others,
               sizeof *call->choices, compare);
         close_call(call, arena);
+        for (int k = 0; k < call->n_choices + call->n_others; k++)
+            problem->staged |= call->choices[k].stages != NULL;
     }
     RLF_TRY(check_sums(problem, err));
     if (problem->host)

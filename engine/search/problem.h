@@ -55,6 +55,12 @@ typedef struct rlf_choice_messages {
     double spare; /* seconds by which the slowest stage takes longer than it */
 } rlf_choice_messages;
 
+/* Bytes of each rank of a stage of an update: weights and all else, and of that
+ * those in which other copies of the model lie. */
+typedef struct rlf_choice_stage {
+    double all, lends;
+} rlf_choice_stage;
+
 /* A way to run a call. */
 typedef struct rlf_choice {
     int first, count;        /* ranks first .. first + count - 1 */
@@ -76,6 +82,9 @@ typedef struct rlf_choice {
     double work; /* more while it runs */
     double host; /* bytes of the machine's host for each rank, as `kept` */
     double lends; /* bytes of `own` in which other copies of the model lie */
+    /* Of an update in stages, per stage; NULL: all take as much. The bytes above
+     * are those of the fullest stage. */
+    const rlf_choice_stage *stages;
     const rlf_choice_pages *pages; /* pages of a generation, where memory that
                                       other calls leave matters; else NULL */
     /* Moments of a generation at which samples can be gathered; NULL: there is
@@ -151,6 +160,10 @@ typedef struct rlf_problem_move {
                      later step */
 } rlf_problem_move;
 
+/* The part of a device's memory by which it may be counted too full before it
+ * is looked at by stages. */
+#define RLF_PROBLEM_NEAR 0.1
+
 typedef struct rlf_problem {
     rlf_problem_call *calls; /* the calls, in the order of the program */
     int n_calls, n_models, devices;
@@ -163,6 +176,7 @@ typedef struct rlf_problem {
     /* Made by rlf_problem_close of these: per device the first one of its
      * machine, and the one behind its last. */
     const int *machine_from, *machine_to;
+    bool staged; /* ...: some choices have bytes by stage */
     int cores; /* cores that all devices share; 0: each device has its own */
     /* Devices of a machine, a power of two, where all devices are alike, ranks
      * inside a machine are aligned powers of two, and a call has the same

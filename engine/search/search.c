@@ -107,8 +107,9 @@ descend_call(rlf_estimator *e, const rlf_problem *problem, int ranks, int i,
     bool changed = false;
     neighbours_begin(&n, e, at->choice, i);
     for (int k = from; k < to; k++) {
-        double over = isfinite(trial.period) ? 1 : trial.over;
         const rlf_choice *c = &problem->calls[i].choices[k];
+        double over = (isfinite(trial.period) ? 1 : trial.over) +
+                      rlf_placed_near(problem, c->first);
         if (c->first + c->count > ranks ||
             !may_be_better(&n, c, trial.period, over))
             continue;
