@@ -144,9 +144,11 @@ scale_processor(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The moment `first` at which there is something to print; until then 0. */
+/* The moments at which there is first something to print, and at which the
+ * shortest step was known; until then 0. */
 typedef struct watching {
-    double begun, first;
+    double begun, first, best;
+    double period; /* of the shortest */
 } watching;
 
 static bool
@@ -154,8 +156,13 @@ note_first(void *arg, double period, double bound)
 {
     watching *w = arg;
     (void)bound;
+    double now = scale_processor() - w->begun;
     if (!(w->first > 0) && isfinite(period))
-        w->first = scale_processor() - w->begun;
+        w->first = now;
+    if (period < w->period * (1 - 1e-9)) {
+        w->period = period;
+        w->best = now;
+    }
     return false;
 }
 
@@ -183,7 +190,7 @@ scale_search(papers_size size, int devices, int64_t moves,
 {
     static const papers_lengths lengths = {SCALE_BATCH, SCALE_PROMPT,
                                            SCALE_RESPONSE};
-    watching watch = {.begun = scale_processor()};
+    watching watch = {.begun = scale_processor(), .period = INFINITY};
     const rlf_session_search_options options = {.search = {.seed = 1,
                                                            .moves = moves,
                                                            .branches = moves,
@@ -211,6 +218,7 @@ scale_search(papers_size size, int devices, int64_t moves,
                 rlf_arena_printf(arena, "%s; %s", err.sentence, err.hint);
         out->lacks = f->found.best.over;
         out->first = watch.first;
+        out->best = watch.best;
     }
     rlf_session_close(s);
     papers_remove(&program);

@@ -32,6 +32,7 @@ typedef struct scale_row {
                        the peak of all devices */
     double first;   /* processor seconds after which the search had a placement
                        that fits, which a search that is stopped then prints */
+    double best;    /* and after which it knew the shortest by the estimate */
 } scale_row;
 
 /* The rates that H100 machines reach, as parts of those of the data sheet: half

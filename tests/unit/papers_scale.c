@@ -36,6 +36,8 @@ test_steps(papers_size size, const int *devices, int n, scale_row *first)
            row.simulated ? "simulated" : "estimated");
         ok(row.first > 0 && row.first < soon,
            "who stops the search has an answer after %.1f s", row.first);
+        ok(row.best >= row.first && row.best < soon,
+           "the best by the estimate is known after %.1f s", row.best);
         if (i == 0)
             *first = row;
         before = row.step;

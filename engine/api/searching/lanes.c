@@ -133,15 +133,27 @@ relax(const rlf_searching *s, const rlf_pareto_lesser *less, rlf_arena *arena,
     return rlf_problem_close(out, arena, &ignored) >= 0;
 }
 
+/* The observer sees the best so far, and no step of a problem that is none. */
+static bool
+stop_relaxed(void *arg, double period, double bound)
+{
+    const rlf_searching *s = arg;
+    const rlf_search_options *o = &s->options->search;
+    (void)period, (void)bound;
+    return o->stop(o->arg, s->out->found.best.period, s->out->found.bound);
+}
+
 /* Is it known, without that its updates are measured, that these lanes are
  * given up? */
 static bool
-is_hopeless(const rlf_searching *s, const rlf_pareto_lesser *less, double least)
+is_hopeless(rlf_searching *s, const rlf_pareto_lesser *less, double least)
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_problem relaxed;
     rlf_search_options options = s->options->search;
     options.branches = 0;
+    options.stop = options.stop ? stop_relaxed : NULL;
+    options.arg = s;
     bool near = !relax(s, less, arena, &relaxed) ||
                 is_near(&relaxed, &options, least * SUMS, arena);
     rlf_arena_free(arena);
