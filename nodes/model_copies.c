@@ -443,35 +443,6 @@ rlf_weight_copies_blank(const rlf_env *env, int model)
     return blank[model];
 }
 
-/* The parts of the weights that lie on this rank. */
-rlf_status
-rlf_weight_copies_open(const rlf_env *env, const rlf_resource *resource,
-                       rlf_model_head head, rlf_model_object *m, rlf_err *err)
-{
-    int index = rlf_model_index(env, resource);
-    rlf_model_options options = options_of(env, resource, m, head, 0);
-    RLF_TRY(rlf_model_outline(env->kernels, m->config, &options, m->arena, err,
-                              &m->outline));
-    if (m->source)
-        RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
-    if (!env->planned)
-        RLF_TRY(check_origin(env, resource, m, err));
-    RLF_TRY(find_bf16(env, resource, m, err));
-    bool fixed = rlf_weight_copy_at(env, index, 0)->fixed;
-    m->rounds = m->known.half && !options.save_f32 && !fixed;
-    find_copies(env, index, m);
-    for (int i = 0; i < m->n_copies; i++) {
-        rlf_local_copy *to = &m->copies[i];
-        if (to->own)
-            RLF_TRY(open_copy(env, resource, head, m, i, err));
-        else if (to->first >= 0)
-            to->model = m->copies[to->first].model;
-        if (i == 0)
-            m->model = to->model;
-    }
-    return RLF_OK;
-}
-
 /* A sequence is read in one piece, so a micro-batch must hold the longest, and
  * samples of a prompt that are trained on together. */
 static rlf_status
@@ -499,18 +470,57 @@ check_tokens(const rlf_env *env, const rlf_resource *resource,
 }
 
 static rlf_status
-reserve_copy(const rlf_env *env, const rlf_resource *resource,
-             const rlf_local_copy *copy, rlf_err *err)
+check_copies(const rlf_env *env, const rlf_resource *resource,
+             const rlf_model_object *m, rlf_err *err)
+{
+    for (int i = 0; i < m->n_copies; i++) {
+        const rlf_local_copy *copy = &m->copies[i];
+        for (rlf_use use = 0; use < RLF_N_USES; use++)
+            if (copy->own && copy->uses[use])
+                RLF_TRY(check_tokens(env, resource, &copy->model->caps, use,
+                                     err));
+    }
+    return RLF_OK;
+}
+
+/* The parts of the weights that lie on this rank. */
+rlf_status
+rlf_weight_copies_open(const rlf_env *env, const rlf_resource *resource,
+                       rlf_model_head head, rlf_model_object *m, rlf_err *err)
+{
+    int index = rlf_model_index(env, resource);
+    rlf_model_options options = options_of(env, resource, m, head, 0);
+    RLF_TRY(rlf_model_outline(env->kernels, m->config, &options, m->arena, err,
+                              &m->outline));
+    if (m->source)
+        RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
+    if (!env->planned)
+        RLF_TRY(check_origin(env, resource, m, err));
+    RLF_TRY(find_bf16(env, resource, m, err));
+    bool fixed = rlf_weight_copy_at(env, index, 0)->fixed;
+    m->rounds = m->known.half && !options.save_f32 && !fixed;
+    find_copies(env, index, m);
+    for (int i = 0; i < m->n_copies; i++) {
+        rlf_local_copy *to = &m->copies[i];
+        if (to->own)
+            RLF_TRY(open_copy(env, resource, head, m, i, err));
+        else if (to->first >= 0)
+            to->model = m->copies[to->first].model;
+        if (i == 0)
+            m->model = to->model;
+    }
+    return check_copies(env, resource, m, err);
+}
+
+static rlf_status
+reserve_copy(const rlf_local_copy *copy, rlf_err *err)
 {
     rlf_model *model = copy->model;
     rlf_kv *pages;
     void *arrays;
-    for (rlf_use use = 0; use < RLF_N_USES; use++) {
-        if (!copy->uses[use])
-            continue;
-        RLF_TRY(check_tokens(env, resource, &model->caps, use, err));
-        RLF_TRY(rlf_buffers_reserve(model, use, err));
-    }
+    for (rlf_use use = 0; use < RLF_N_USES; use++)
+        if (copy->uses[use])
+            RLF_TRY(rlf_buffers_reserve(model, use, err));
     if (!copy->uses[RLF_USE_GENERATE])
         return RLF_OK;
     RLF_TRY(rlf_buffers_pages(model, err, &pages));
@@ -527,6 +537,6 @@ rlf_weight_copies_reserve(const rlf_env *env, const rlf_resource *resource,
             RLF_TRY(fill_copy(env, resource, m, &m->copies[i], err));
     for (int i = 0; i < m->n_copies; i++)
         if (m->copies[i].own)
-            RLF_TRY(reserve_copy(env, resource, &m->copies[i], err));
+            RLF_TRY(reserve_copy(&m->copies[i], err));
     return RLF_OK;
 }
