@@ -104,6 +104,8 @@ rlf_sequences_each(const rlf_load *load, int value)
 {
     const rlf_set_size *size =
         &load->sizes->set[load->graph->values.data[value].set];
+    if (load->piece && load->piece->each)
+        return load->piece->each;
     return (uint64_t)fmax(1, size->samples / fmax(1, size->prompts));
 }
 

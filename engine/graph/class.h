@@ -235,6 +235,8 @@ typedef struct rlf_piece {
      * token each. */
     uint64_t rows;
     uint32_t prompt, response; /* tokens of each */
+    uint32_t each; /* of a reading: rows that share a prompt; 0: all samples of
+                      a prompt do */
     /* TURN: */
     uint64_t prompts; /* sequences whose `prompt` tokens are fed, besides */
     double context;   /* tokens before the one that is fed, on average */

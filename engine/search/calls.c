@@ -39,17 +39,21 @@ lanes_of(const rlf_opened *o, const rlf_node *node, double *held, double *all)
     *all = lanes;
 }
 
-/* Rows that are read together and share a prompt: its samples, where all of
- * them were made ahead. Else they end apart, and are read in parts. Those that
- * are trained on share it if the update says so. */
+static bool
+reads_samples(const rlf_node *node)
+{
+    return node->class->work == RLF_WORK_READ && !node->words;
+}
+
+/* Rows of a micro-batch that share a prompt, whose tokens it has once: where
+ * samples are read those of the prompt. Those that are trained on share it if
+ * the update says so. */
 static double
-together(const rlf_graph *graph, const rlf_node *node,
-         const rlf_expected_set *set)
+together(const rlf_node *node, const rlf_expected_set *set)
 {
     if (node->loss && node->loss->shared)
         return rlf_caps_shared(set->prompt, set->response, set->each);
-    bool reads = node->class->work == RLF_WORK_READ && !node->words;
-    return reads && graph->ahead && !node->ahead ? set->each : 1;
+    return reads_samples(node) ? set->each : 1;
 }
 
 /* Of the opened rank's replica: samples that share a prompt are in one lane. */
@@ -61,7 +65,7 @@ rows_of(const rlf_opened *o, const rlf_sizes *sizes,
     int set = set_of(o, node);
     lanes_of(o, node, &held, &all);
     if (node->loss && node->loss->shared)
-        each = together(o->plan->graph, node, &expected[set]);
+        each = together(node, &expected[set]);
     return ceil(sizes->set[set].samples / each * held / all) * each;
 }
 
@@ -85,7 +89,7 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
     double rows = rows_of(o, sizes, expected, node), parts, all;
     lanes_of(o, node, &parts, &all);
     double micros = rlf_expected_micros(set, rows / parts, caps->tokens[use],
-                                        together(o->plan->graph, node, set));
+                                        together(node, set));
     return (rlf_call_cut){.micros = parts * micros,
                           .seats =
                               (int)fmin(rows, caps->rows[RLF_USE_GENERATE])};
@@ -119,13 +123,14 @@ typedef struct work {
     const rlf_opened *opened;
     const rlf_sizes *sizes;
     const rlf_set_size *size;     /* of the set that the call runs on */
-    const rlf_expected_set *each; /* its rows */
+    const rlf_expected_set *expected; /* its rows */
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
     rlf_rank_links *links; /* of the opened rank: of one stage */
     double part; /* of the times of a piece in which its rank is at work */
     double parts; /* of a reading: micro-batches of a replica */
+    double each;  /* likewise: rows that share a prompt; 0: it is none */
     rlf_seconds *sum;
     double *busy;     /* of it: at work */
     rlf_call_times *times; /* a generation's; NULL: not asked */
@@ -170,7 +175,7 @@ measured_as(const work *w, const rlf_piece *piece)
         .kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS,
         .node = w->node,
         .rank = w->opened->rank,
-        .x = rows * (w->each->prompt + w->each->response),
+        .x = rows * (w->expected->prompt + w->expected->response),
         .chunk = !trains && piece->kind == RLF_PIECE_FORWARD,
         .parts = trains ? 1 : w->parts};
     if (piece->kind == RLF_PIECE_TURN) {
@@ -235,8 +240,8 @@ add(const work *w, const rlf_piece *piece, double tokens, double times,
 
 /* A piece that has so many rows on average: some have one more than others. */
 static void
-add_rows(const work *w, rlf_piece piece, double rows, double fed, double times,
-         double waits)
+add_alike(const work *w, rlf_piece piece, double rows, double fed, double times,
+          double waits)
 {
     double more = rows - floor(rows);
     piece.rows = (uint64_t)rows;
@@ -246,6 +251,24 @@ add_rows(const work *w, rlf_piece piece, double rows, double fed, double times,
     piece.rows++;
     if (more > 0)
         add(w, &piece, (double)piece.rows * fed, times * more, waits * more);
+}
+
+/* Of a reading some share a prompt with more than others. */
+static void
+add_rows(const work *w, rlf_piece piece, double rows, double fed, double times,
+         double waits)
+{
+    rlf_sharing of = rlf_sharing_of(w->each);
+    if (!(w->each > 0)) {
+        add_alike(w, piece, rows, fed, times, waits);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        piece.each = of.each[k];
+        if (of.part[k] > 0)
+            add_alike(w, piece, rows, fed, times * of.part[k],
+                      waits * of.part[k]);
+    }
 }
 
 /* ---- generations ---- */
@@ -260,12 +283,12 @@ begin(const work *w, double rows, double times)
     rlf_piece first = {.kind = RLF_PIECE_TURN,
                        .prompts = (uint64_t)groups,
                        .rows = (uint64_t)(each - groups),
-                       .prompt = whole(w->each->prompt),
-                       .context = w->each->prompt};
+                       .prompt = whole(w->expected->prompt),
+                       .context = w->expected->prompt};
     work filling = *w;
     filling.part = pp / (2 * pp - 1);
     times *= 2 * pp - 1;
-    add(&filling, &first, groups * w->each->prompt, times, times);
+    add(&filling, &first, groups * w->expected->prompt, times, times);
 }
 
 /* From the seconds after which a part of the samples is complete to those of
@@ -295,8 +318,9 @@ generate_waves(const work *w, rlf_call_cut cut, double rows)
     double each = ceil(rows / waves / pp);
     rlf_piece turn = {.kind = RLF_PIECE_TURN,
                       .rows = (uint64_t)each,
-                      .context = w->each->prompt + w->each->response / 2};
-    double turns = waves * (w->each->response - 1) * pp;
+                      .context =
+                          w->expected->prompt + w->expected->response / 2};
+    double turns = waves * (w->expected->response - 1) * pp;
     begin(w, rows / waves, waves);
     add(w, &turn, each, turns, turns);
     for (int k = 0; w->times && k < RLF_CHOICE_PARTS; k++)
@@ -314,7 +338,7 @@ begin_more(const work *w, const rlf_sampling_part *part, double context)
     double times = part->turns * part->fresh / many, rows = part->rows / pp;
     rlf_piece turn = {.kind = RLF_PIECE_TURN,
                       .prompts = (uint64_t)many,
-                      .prompt = whole(w->each->prompt),
+                      .prompt = whole(w->expected->prompt),
                       .context = context};
     double fed = (double)turn.prompts * turn.prompt;
     times *= many / (double)turn.prompts;
@@ -387,7 +411,7 @@ generate_parts(const work *w, double first, const rlf_sampling_part *parts,
     for (int i = 0; i < n; i++) {
         const rlf_sampling_part *p = &parts[i];
         const rlf_piece turn = {.kind = RLF_PIECE_TURN,
-                                .context = w->each->prompt + p->made};
+                                .context = w->expected->prompt + p->made};
         double turns = (i ? p->turns : fmax(0, p->turns - 1)) * pp;
         add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
         if (p->fresh > 0)
@@ -401,18 +425,18 @@ static void
 generate(const work *w, rlf_call_cut cut, double rows)
 {
     rlf_sampling_part parts[RLF_SAMPLING_PARTS];
-    if (w->times && w->each->responses)
+    if (w->times && w->expected->responses)
         begin_gathers(w, rows * w->layout->dp, fmax(1, cut.seats));
     if (cut.paged) {
         generate_parts(w, cut.paged->first, cut.paged->part, cut.paged->n);
         return;
     }
-    if (!w->each->responses) {
+    if (!w->expected->responses) {
         generate_waves(w, cut, rows);
         return;
     }
-    const rlf_sampling sampling = {.lengths = w->each->responses,
-                                   .most = w->each->most,
+    const rlf_sampling sampling = {.lengths = w->expected->responses,
+                                   .most = w->expected->most,
                                    .rows = rows,
                                    .seats = fmax(1, cut.seats),
                                    .replicas = w->layout->dp};
@@ -442,10 +466,11 @@ go_through(const work *w, rlf_piece_kind kind, int chunk, double each,
 {
     rlf_piece piece = {.kind = kind,
                        .chunk = chunk,
-                       .prompt = whole(w->each->prompt),
-                       .response = whole(w->each->response)};
+                       .prompt = whole(w->expected->prompt),
+                       .response = whole(w->expected->response)};
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
-        add_rows(w, piece, each, w->each->prompt + w->each->response, times, 0);
+        add_rows(w, piece, each, w->expected->prompt + w->expected->response,
+                 times, 0);
 }
 
 /* Bytes that the stage sends of a micro-batch. */
@@ -455,8 +480,8 @@ bytes_sent(const work *w, rlf_piece_kind kind, int chunk, double each)
     rlf_piece piece = {.kind = kind,
                        .chunk = chunk,
                        .rows = whole(each),
-                       .prompt = whole(w->each->prompt),
-                       .response = whole(w->each->response)};
+                       .prompt = whole(w->expected->prompt),
+                       .response = whole(w->expected->response)};
     double bytes = 0;
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
         bytes += rlf_opened_piece(w->opened, w->sizes, w->node->id, &piece)
@@ -672,29 +697,58 @@ train(const replica *r, rlf_call_cut cut, double rows, rlf_seconds *sum)
     free(t.cost);
 }
 
-/* Seconds that a reading takes again for each part of its rows that is read by
- * itself: stages are filled, and micro-batches copy weights. */
+/* Seconds of so many rows of a reading that are a part of all of them: those of
+ * other lengths than others, or where all are alike each so manieth. */
 static double
-seconds_anew(const replica *r, double all, double rows)
+seconds_apart(const replica *r, double rows, double part)
 {
     const work *w = &r->kind[0];
     const rlf_resource *model =
         &w->opened->plan->graph->resources.data[w->node->receiver];
     const rlf_caps *caps =
         rlf_resource_caps(model, w->opened->resource[w->node->receiver]);
-    double each = rows / RLF_CHOICE_PARTS, ignored[RLF_CALL_KINDS] = {0};
+    double all = together(w->node, w->expected);
+    double each = w->expected->responses ? rlf_sharing_in(all, part)
+                                         : fmax(1, all * part);
+    double ignored[RLF_CALL_KINDS] = {0};
     rlf_seconds one = {0};
-    rlf_call_cut cut = {.micros = rlf_expected_micros(
-                            w->each, each, caps->tokens[RLF_USE_READ], 1)};
+    rlf_call_cut cut = {
+        .micros = rlf_expected_micros(w->expected, rows,
+                                      caps->tokens[RLF_USE_READ], each)};
     work kinds[RLF_CALL_KINDS];
-    replica part = {kinds, r->n_kinds, r->of};
+    replica some = {kinds, r->n_kinds, r->of};
     for (int k = 0; k < r->n_kinds; k++) {
         kinds[k] = r->kind[k];
         kinds[k].busy = &ignored[k];
+        kinds[k].each = w->each > 0 ? each : 0;
     }
-    pass(&part, RLF_PIECE_FORWARD, cut, each, &one, NULL);
-    double more = RLF_CHOICE_PARTS * one.total - all;
-    return fmin(fmax(0, more / (RLF_CHOICE_PARTS - 1)), all);
+    pass(&some, RLF_PIECE_FORWARD, cut, rows, &one, NULL);
+    return one.total;
+}
+
+/* Seconds that a reading takes again for each piece of its rows that is read by
+ * itself: stages are filled, micro-batches copy weights, and prompts are read
+ * again of which other samples were in another piece. Of a quarter of the rows,
+ * as where there is so much to read that pieces wait for each other. */
+static double
+seconds_anew(const replica *r, double all, double rows)
+{
+    double part = 1. / RLF_CALL_PIECES / r->kind[0].layout->dp;
+    double one = seconds_apart(r, rows / RLF_CALL_PIECES, part);
+    double more = RLF_CALL_PIECES * one - all;
+    return fmin(fmax(0, more / (RLF_CALL_PIECES - 1)), all);
+}
+
+/* Seconds of a reading whose rows are not all read together. */
+static void
+note_parts(const replica *r, double all, double rows, double runs,
+           rlf_call_times *times)
+{
+    int dp = r->kind[0].layout->dp;
+    times->anew = runs * seconds_anew(r, all, rows);
+    if (dp > 1 && r->kind[0].each > 1)
+        times->scattered =
+            runs * fmax(0, seconds_apart(r, rows, 1. / dp) - all);
 }
 
 /* ---- calls ---- */
@@ -736,8 +790,8 @@ finish(const replica *r, double rows, rlf_seconds *sum)
     rlf_seconds each[RLF_CALL_KINDS] = {0};
     const rlf_piece last = {.kind = RLF_PIECE_FINISH,
                             .rows = (uint64_t)rows,
-                            .prompt = whole(w->each->prompt),
-                            .response = whole(w->each->response)};
+                            .prompt = whole(w->expected->prompt),
+                            .response = whole(w->expected->response)};
     for (int k = 0; k < r->n_kinds; k++) {
         work one = r->kind[k];
         one.sum = &each[k];
@@ -783,16 +837,18 @@ rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
     for (int k = 0; k < stages->n_kinds; k++) {
         links[k] =
             (rlf_rank_links){.layout = layout, .rank = stages->kinds[k].rank};
-        kinds[k] = (work){.opened = &stages->kinds[k],
-                          .sizes = sizes,
-                          .size = &sizes->set[set],
-                          .each = &expected[set],
-                          .node = node,
-                          .layout = layout,
-                          .speeds = speeds,
-                          .links = &links[k],
-                          .part = 1,
-                          .busy = &busy[k]};
+        kinds[k] = (work){
+            .opened = &stages->kinds[k],
+            .sizes = sizes,
+            .size = &sizes->set[set],
+            .expected = &expected[set],
+            .each = reads_samples(node) ? fmax(1, expected[set].each) : 0,
+            .node = node,
+            .layout = layout,
+            .speeds = speeds,
+            .links = &links[k],
+            .part = 1,
+            .busy = &busy[k]};
     }
     *out = once;
     if (times)
@@ -808,7 +864,7 @@ rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
     times->messages.bytes *= runs;
     times->messages.spare *= runs;
     if (use_of(node) == RLF_USE_READ)
-        times->anew = runs * seconds_anew(&all, once.total, rows);
+        note_parts(&all, once.total, rows, runs, times);
     bool known = node->class->work == RLF_WORK_GENERATE && runs == 1;
     for (int k = 0; k < RLF_CHOICE_PARTS; k++)
         times->complete[k] = known ? times->complete[k] / once.total : 1;

@@ -39,7 +39,8 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_node *node);
 typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
-    double anew; /* these seconds, as those of a choice (problem.h) */
+    double anew,
+        scattered; /* these seconds, as those of a choice (problem.h) */
     rlf_choice_messages messages;
     double complete[RLF_CHOICE_PARTS];
     /* Of a generation: replicas of which fewer and fewer go on with the last
@@ -58,6 +59,8 @@ void rlf_call_sampling(const rlf_opened *opened, const rlf_sizes *sizes,
                        const rlf_expected_set *expected, const rlf_node *node,
                        double tokens, rlf_sampling *out,
                        rlf_sampling_pages *pages);
+/* Pieces that tell what a reading takes again for each. */
+enum { RLF_CALL_PIECES = 4 };
 enum { RLF_CALL_KINDS = RLF_STAGES_KINDS };
 /* The stages of a replica, of the same plan: an opened rank of each kind that
  * there is. */

@@ -162,6 +162,33 @@ look_at_groups(rlf_estimator *e)
     }
 }
 
+/* Samples of a prompt stay together where they are made, if replicas that read
+ * are made of replicas that sample. */
+static bool
+stay_together(const rlf_choice *reading, const rlf_choice *generation)
+{
+    return reading->first == generation->first &&
+           reading->count == generation->count &&
+           generation->dp % reading->dp == 0;
+}
+
+static void
+look_at_prompts(rlf_estimator *e)
+{
+    const rlf_problem_call *calls = e->problem->calls;
+    for (int i = 0; i < e->problem->n_calls; i++) {
+        const rlf_choice *at = e->at[i];
+        e->scattered[i] = 0;
+        for (int k = 0; at && at->scattered > 0 && k < calls[i].n_needs; k++) {
+            const rlf_choice *made = e->at[calls[i].needs[k]];
+            if (calls[calls[i].needs[k]].kind == RLF_STAGE_GENERATE && made &&
+                !stay_together(at, made))
+                e->scattered[i] = at->scattered;
+        }
+        e->seconds[i] += e->scattered[i];
+    }
+}
+
 /* Lays out a placement. */
 static void
 lay(rlf_estimator *e, const int *choice)
@@ -198,6 +225,7 @@ find_seconds(rlf_estimator *e)
     find_meets(e);
     look_at_pages(e);
     look_at_groups(e);
+    look_at_prompts(e);
     look_at_gathers(e);
     add_follows(e);
     add_apart(e);
@@ -229,6 +257,9 @@ enum {
     STEPS = 64, /* after which the period is taken as it is */
     AGES = 16,  /* steps that are remembered; a power of two */
 };
+
+/* Pieces but one of those by which rlf_choice.anew is known (calls.h). */
+enum { ONCE_MORE = 3 };
 
 typedef struct timeline {
     double end[OPS];    /* of the last run of each operation */
@@ -290,6 +321,14 @@ read_behind(const rlf_estimator *e, const timeline *t, int k, int i)
                                   : NULL);
 }
 
+/* Seconds that call i takes again for each piece, but for those that it takes
+ * once more anyway. */
+static double
+anew(const rlf_estimator *e, int i)
+{
+    return rlf_larger(0, e->at[i]->anew - e->scattered[i] / ONCE_MORE);
+}
+
 /* A call that reads samples as they are complete, whose other inputs are there
  * and whose ranks are free at `ready`. It shares them with others that do so:
  * each of them takes what there is. No later than if it waited for all, and
@@ -314,7 +353,7 @@ follow(const rlf_estimator *e, timeline *t, int i, double ready, double waited)
         t->free[i] = rlf_larger(t->free[i], t->free[k]);
     }
     t->load[i] += e->seconds[i];
-    t->anew[i] += e->known && at ? at->anew : 0;
+    t->anew[i] += e->known && at ? anew(e, i) : 0;
     double end = 0;
     t->start[i] = alone;
     for (uint64_t of = e->follows[i]; of; of &= of - 1) {
@@ -799,6 +838,13 @@ rlf_estimate_apart(rlf_estimator *e, const int *choice, int i)
 {
     look(e, choice);
     return e->longer[i];
+}
+
+double
+rlf_estimate_scattered(rlf_estimator *e, const int *choice, int i)
+{
+    look(e, choice);
+    return e->scattered[i];
 }
 
 double

@@ -69,6 +69,9 @@ double rlf_estimate_call(rlf_estimator *e, const int *choice, int i);
 /* Seconds of these in which its stages wait longer for messages than those of
  * the choice do, since its parts are made of those that are trained. */
 double rlf_estimate_apart(rlf_estimator *e, const int *choice, int i);
+/* Seconds of these in which prompts are read again, since other replicas have
+ * other samples of them. */
+double rlf_estimate_scattered(rlf_estimator *e, const int *choice, int i);
 /* Seconds in which the weights reach call i before it runs; 0 where it reads
  * them as they are. */
 double rlf_estimate_move(rlf_estimator *e, const int *choice, int i);

@@ -39,6 +39,7 @@ struct rlf_estimator {
     bool known;                 /* all of them are */
     double seconds[OPS];        /* 0: there is no such move */
     double longer[MOST]; /* part of `seconds`: of rlf_problem.longer */
+    double scattered[MOST]; /* likewise: of rlf_choice.scattered */
     double direct[MOST]; /* of moves that wait for a later step: if they need
                             not; 0: they do not wait */
     uint64_t meets[OPS];        /* operations that share a rank with it */

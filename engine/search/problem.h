@@ -71,6 +71,8 @@ typedef struct rlf_choice {
                       cores are shared */
     double anew;   /* of `seconds` of a reading: those that each piece of the
                       samples takes again, when it is read by itself */
+    double scattered; /* seconds more of a reading if samples of a prompt go to
+                         several of its replicas, which then all read it */
     rlf_choice_messages messages; /* n 0: there are none, or all its ranks are
                                      on one machine */
     double filled; /* of `seconds`: those in which a rank is at work, however

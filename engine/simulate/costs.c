@@ -7,6 +7,7 @@
 #include "engine/plan/weight_copies.h"
 #include "engine/timing/transfers.h"
 #include "engine/timing/measured.h"
+#include "engine/timing/workload.h"
 
 /* Seconds of the controller for a command, as bench/dispatch measures them:
  * alone, and for each of several ranks. */
@@ -209,11 +210,13 @@ groups_of(const rlf_node *node)
     return n ? n : 1;
 }
 
-/* Of so many rows. Messages from stage to stage are asked for apart. */
+/* Of so many rows, of which so many share a prompt. Messages from stage to
+ * stage are asked for apart. */
 static double
-take_rows(const rlf_costs *c, const rlf_portion *p, double rows)
+take_alike(const rlf_costs *c, const rlf_portion *p, double rows, uint32_t each)
 {
     rlf_piece piece = piece_of(p);
+    piece.each = each;
     double tokens = rows * (p->prompt + p->response), seconds = 0;
     piece.rows = (uint64_t)rows;
     bool micro = p->kind != RLF_PORTION_ROWS && p->kind != RLF_PORTION_FINISH;
@@ -223,6 +226,19 @@ take_rows(const rlf_costs *c, const rlf_portion *p, double rows)
             cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
         seconds += seconds_of(c, &cost, p->node, p->rank, tokens);
     }
+    return seconds;
+}
+
+static double
+take_rows(const rlf_costs *c, const rlf_portion *p, double rows)
+{
+    rlf_sharing of = rlf_sharing_of(p->each);
+    double seconds = 0;
+    if (!(p->each > 0))
+        return take_alike(c, p, rows, 0);
+    for (int k = 0; k < 2; k++)
+        if (of.part[k] > 0)
+            seconds += of.part[k] * take_alike(c, p, rows, of.each[k]);
     return seconds;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/plan/pipes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The tokens of a row, less those that it shares with the one before it. */
 static double
@@ -41,12 +42,89 @@ cut(const sequences *q, const int64_t *rows, int64_t n, const bool *shares,
     }
 }
 
+static int
+ascending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows in the order in which they are read. */
+static int64_t *
+sort_rows(const uint32_t *rows, uint32_t n, rlf_arena *arena)
+{
+    int64_t *sorted = RLF_NEW_ARRAY(arena, int64_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = rows ? rows[i] : i;
+    if (rows)
+        qsort(sorted, n, sizeof *sorted, ascending);
+    return sorted;
+}
+
+double
+rlf_sim_each(const sequences *q, const uint32_t *rows, uint32_t n)
+{
+    rlf_arena *scratch = rlf_arena_new();
+    const int64_t *sorted = sort_rows(rows, n, scratch);
+    uint32_t prompts = 0, last = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = rlf_sim_length(q, (uint32_t)sorted[i]).group;
+        prompts += !i || group != last;
+        last = group;
+    }
+    rlf_arena_free(scratch);
+    return prompts ? (double)n / prompts : 1;
+}
+
+/* Are two rows samples of one prompt? */
+static bool
+follows(const sequences *q, int64_t row, int64_t next)
+{
+    return rlf_sim_length(q, (uint32_t)row).group ==
+           rlf_sim_length(q, (uint32_t)next).group;
+}
+
+/* Cuts rows that are read, in their order. In a micro-batch those of one prompt
+ * that follow one another have its tokens once, and all are in one, if they fit
+ * (rlf_prefix_fit). */
+static void
+cut_reading(const sequences *q, const int64_t *rows, int64_t n, double room,
+            micros *m)
+{
+    int64_t begin = 0, prompt = 0;
+    double filled = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        rlf_length at = rlf_sim_length(q, (uint32_t)rows[i]);
+        double tokens = (double)at.prompt + at.response;
+        bool again = i && follows(q, rows[i - 1], rows[i]);
+        m->each += !again; /* the number of prompts, until it is evened out */
+        prompt = again ? prompt : i;
+        tokens = again && i > begin ? fmax(1, at.response) : tokens;
+        if (filled + tokens > room) {
+            m->n++;
+            m->each += again && prompt <= begin;
+            i = begin = prompt > begin ? prompt : i;
+            at = rlf_sim_length(q, (uint32_t)rows[i]);
+            tokens = (double)at.prompt + at.response;
+            filled = 0;
+        }
+        filled += tokens;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        rlf_length at = rlf_sim_length(q, (uint32_t)rows[i]);
+        m->rows++;
+        m->prompt += at.prompt;
+        m->response += at.response;
+    }
+}
+
 /* Sums become means. */
 static void
 even_out(micros *m)
 {
     if (!m->n)
         return;
+    m->each = m->each > 0 ? m->rows / m->each : 0;
     m->prompt /= m->rows;
     m->response /= m->rows;
     m->rows /= m->n;
@@ -165,6 +243,7 @@ stage_costs(const simulation *s, const rlf_node *node,
                          .rows = m->rows,
                          .prompt = m->prompt,
                          .response = m->response,
+                         .each = m->each,
                          .micros = m->n};
         for (int i = 0; i < k; i++)
             p.chunk += model->path[i] == model->path[k];
@@ -435,18 +514,16 @@ rlf_sim_update(simulation *s, const rlf_rank_task *task)
 
 /* ---- reading ---- */
 
-/* The micro-batches of a share. */
+/* The micro-batches of a share, in the order of its rows as in a run. */
 static micros
 cut_share(simulation *s, const rlf_rank_task *task, const rlf_node *node)
 {
     const rlf_share *share = task->part->share;
     sequences q = rlf_sim_sequences(s, task->command->instance);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
-    int64_t *rows = RLF_NEW_ARRAY(scratch, int64_t, share->n_rows + 1);
-    for (uint32_t i = 0; i < share->n_rows; i++)
-        rows[i] = share->rows[i];
+    const int64_t *rows = sort_rows(share->rows, share->n_rows, scratch);
     micros m = {0};
-    cut(&q, rows, share->n_rows, NULL, room_of(s, node, RLF_USE_READ), &m);
+    cut_reading(&q, rows, share->n_rows, room_of(s, node, RLF_USE_READ), &m);
     even_out(&m);
     rlf_arena_free(scratch);
     return m;
@@ -517,7 +594,8 @@ rlf_sim_reading(simulation *s, const rlf_rank_task *task, double *busy)
     if (!known || r->n != n || r->rows != share->rows) {
         micros m = cut_share(s, task, node), was = r->micros;
         known = known && m.n == was.n && m.rows == was.rows &&
-                m.prompt == was.prompt && m.response == was.response;
+                m.prompt == was.prompt && m.response == was.response &&
+                m.each == was.each;
         r->micros = m;
         r->n = n;
         r->rows = share->rows;

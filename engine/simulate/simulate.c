@@ -113,6 +113,8 @@ take_run(simulation *s, const rlf_rank_task *task)
     p.node = node;
     p.rank = task->rank;
     p.all = !share->rows;
+    if (node->class->work == RLF_WORK_READ && q.list)
+        p.each = rlf_sim_each(&q, share->rows, (uint32_t)p.rows);
     return d->portion(d->self, &p);
 }
 

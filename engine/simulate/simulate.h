@@ -35,6 +35,8 @@ typedef struct rlf_portion {
     int rank;
     double rows; /* rows on average; of a micro-batch no whole number */
     double prompt, response; /* tokens of each, on average */
+    double each; /* of a reading: rows that share a prompt, on average; 0: it is
+                    none */
     int chunk;
     int micros; /* FORWARD, BEFORE: micro-batches of the pass */
     bool all; /* ROWS: nobody has picked rows */

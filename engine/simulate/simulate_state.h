@@ -34,8 +34,9 @@ typedef struct reporters {
 /* The rows of one replica, as micro-batches that are all alike. */
 typedef struct micros {
     int n;
-    /* Rows of one; tokens of each row's prompt and response. */
-    double rows, prompt, response;
+    /* Rows of one; tokens of each row's prompt and response; rows of a reading
+     * that share a prompt. */
+    double rows, prompt, response, each;
 } micros;
 
 /* Seconds that updates which are carried out together last took. */
@@ -115,6 +116,10 @@ rlf_sim_length(const sequences *q, uint32_t row)
 }
 
 /* ---- micro_batches.c ---- */
+
+/* How many of a reading's rows share a prompt, on average: those that follow
+ * one another in the order in which they are read. `rows` NULL: all n. */
+double rlf_sim_each(const sequences *q, const uint32_t *rows, uint32_t n);
 
 /* The updates of these commands of one instance each, carried out together. */
 const passes *rlf_sim_update(simulation *s, const rlf_rank_task *task);

@@ -130,26 +130,40 @@ rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
     return out;
 }
 
-/* Tokens that a row adds to those of its prompt before it. */
-static double
-tokens_behind(const rlf_expected_set *set, int i, double together)
+rlf_sharing
+rlf_sharing_of(double each)
 {
-    double tokens = set->rows[i % RLF_EXPECTED_ROWS];
-    bool begins = together <= 1 || fmod(i, together) < 1;
-    return begins ? tokens : fmax(1, tokens - set->prompt);
+    double low = floor(fmax(1, each)), high = low + 1;
+    double part = (1 / fmax(1, each) - 1 / high) / (1 / low - 1 / high);
+    return (rlf_sharing){.each = {(uint32_t)low, (uint32_t)high},
+                         .part = {part, each > low ? 1 - part : 0}};
+}
+
+double
+rlf_sharing_in(double each, double part)
+{
+    if (each <= 1 || part >= 1)
+        return fmax(1, each);
+    return fmax(1, each * part / (1 - pow(1 - part, each)));
 }
 
 /* Micro-batches of n rows from the row `first` on, behind the last of which
- * comes the first. */
+ * comes the first. All rows of a prompt
+ * are in one, if they fit. */
 static int
 cut(const rlf_expected_set *set, int first, int n, double room, double together)
 {
-    int micros = 0;
+    int micros = 0, begin = first, prompt = first;
     double filled = INFINITY;
     for (int i = first; i < first + n; i++) {
-        double tokens = tokens_behind(set, i, together);
+        double whole = set->rows[i % RLF_EXPECTED_ROWS];
+        bool begins = together <= 1 || fmod(i, together) < 1 || i == first;
+        double tokens = begins ? whole : fmax(1, whole - set->prompt);
+        prompt = begins ? i : prompt;
         if (filled + tokens > room) {
             micros++;
+            i = prompt > begin ? prompt : i;
+            begin = i;
             filled = 0;
             tokens = set->rows[i % RLF_EXPECTED_ROWS];
         }
@@ -168,9 +182,10 @@ rlf_expected_micros(const rlf_expected_set *set, double n, double room,
     if (!set->rows) {
         double tokens = set->prompt + together * set->response;
         double fit = floor(room / tokens) * together; /* whole prompts */
-        if (fit < 1)
-            fit = fmax(1, floor((room - set->prompt) / set->response));
-        return fmax(1, ceil(n / fit));
+        if (fit >= 1)
+            return fmax(1, ceil(n / fit));
+        fit = fmax(1, floor((room - set->prompt) / set->response));
+        return fmax(1, ceil(n / together) * ceil(together / fit));
     }
     if (n >= N)
         return cut(set, 0, N, room, together) * n / N;

@@ -70,6 +70,16 @@ typedef struct rlf_expected_set {
 rlf_expected_set *rlf_workload_expect(const rlf_workload *w,
                                       const rlf_graph *graph,
                                       const rlf_sizes *sizes, rlf_arena *arena);
+/* Rows of which so many share a prompt on average, as two parts of them of
+ * which whole numbers do, with as many prompts in all. */
+typedef struct rlf_sharing {
+    uint32_t each[2];
+    double part[2]; /* of the rows; 0: none */
+} rlf_sharing;
+rlf_sharing rlf_sharing_of(double each);
+/* How many rows share a prompt, on average, of a part of all rows that is taken
+ * from them at random, where `each` of all do. */
+double rlf_sharing_in(double each, double part);
 /* In how many micro-batches of at most `room` tokens n rows of the set are cut
  * as they come, on average, where a prompt counts once for `together` rows, at
  * least 1. */

@@ -8,6 +8,7 @@
 #include "engine/base/vec.h"
 #include "engine/order/answer.h"
 #include "engine/order/traffic.h"
+#include "engine/simulate/simulate_state.h"
 #include "tests/unit/simulated_program.h"
 
 static const plan_case plans[] = {
@@ -624,6 +625,25 @@ test_places(void)
     rlf_arena_free(arena);
 }
 
+/* Rows of a reading are read in their order, so those of one prompt share it,
+ * whoever is given them in whatever order. */
+static void
+test_sharing(void)
+{
+    enum { SHARE = 4, N = 12 };
+    rlf_length list[N];
+    static const uint32_t some[] = {9, 1, 4, 0, 8, 2};
+    for (uint32_t i = 0; i < N; i++)
+        list[i] = (rlf_length){100, 50, i / SHARE};
+    const sequences q = {.known = true, .list = list, .n_list = N, .n = N};
+    double all = rlf_sim_each(&q, NULL, N);
+    double part = rlf_sim_each(&q, some, RLF_COUNT(some));
+    ok(all > 3.999 && all < 4.001, "four samples of a prompt share it: %g",
+       all);
+    ok(part > 1.999 && part < 2.001, "of a part as many as there are: %g",
+       part);
+}
+
 int
 main(void)
 {
@@ -635,6 +655,7 @@ main(void)
     test_programs();
     test_places();
     test_unknown_rows();
+    test_sharing();
     rlf_arena_free(arena);
     return done();
 }

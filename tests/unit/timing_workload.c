@@ -1,5 +1,6 @@
 /* Expected lengths of rows, turns and micro-batches, against steps that are
  * drawn row by row and counted plainly. */
+#include "engine/base/splitmix.h"
 #include "engine/base/vec.h"
 #include "engine/graph/graph.h"
 #include "engine/timing/sampling.h"
@@ -300,6 +301,9 @@ check_caps(void)
     near(rlf_expected_micros(e, 8, 600, 4), 1, 0, "and eight into 600");
     near(rlf_expected_micros(e, 8, 200, 4), 4, 0,
          "two do where all four do not");
+    near(
+        rlf_expected_micros(e, 8, 250, 4), 4, 0,
+        "three do, and the fourth is alone: the next prompt fits into no rest");
     size.prompts = 8;
     rlf_length_distribution d = read_text("fixed:20");
     const rlf_workload w = {.asked = &d};
@@ -327,10 +331,44 @@ check_caps(void)
     rlf_arena_free(arena);
 }
 
+/* Rows that share prompts: parts with whole numbers have as many prompts, and
+ * of a part taken at random as many share one as in samples that are drawn. */
+static void
+check_sharing(void)
+{
+    enum { PROMPTS = 40000, EACH = 8 };
+    bool good = true;
+    for (double each = 1; each < 9; each += 0.3) {
+        rlf_sharing s = rlf_sharing_of(each);
+        double prompts = 0;
+        for (int k = 0; k < 2; k++)
+            prompts += s.part[k] / s.each[k];
+        good &= fabs(prompts - 1 / each) < 1e-9 &&
+                fabs(s.part[0] + s.part[1] - 1) < 1e-9;
+    }
+    ok(good, "rows that share prompts on average are two parts of them");
+    rlf_splitmix random = rlf_splitmix_begin(5, 0);
+    for (int of = 2; of <= 8; of *= 2) {
+        int rows = 0, prompts = 0;
+        for (int p = 0; p < PROMPTS; p++) {
+            int n = 0;
+            for (int k = 0; k < EACH; k++)
+                n += rlf_splitmix_below(&random, of) == 0;
+            rows += n;
+            prompts += n > 0;
+        }
+        near(rlf_sharing_in(EACH, 1. / of), (double)rows / prompts, 0.03,
+             "rows of a part that share a prompt");
+    }
+    near(rlf_sharing_in(EACH, 1), EACH, 0, "all rows share it with all");
+    near(rlf_sharing_in(1, 0.5), 1, 0, "and one with none");
+}
+
 int
 main(void)
 {
     check_list();
+    check_sharing();
     check_longest();
     check_sampling("lognormal:300,0.7", 64, 256, 4);
     check_sampling("lognormal:300,1.2", 8, 256, 16);

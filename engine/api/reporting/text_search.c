@@ -429,15 +429,22 @@ put_term(const char *word, double seconds, int *n, rlf_buf *out)
                    seconds);
 }
 
+/* Seconds of a call in a placement, and those of them that it takes longer than
+ * its choice: as its stages lie where they are trained, as samples of a prompt
+ * are scattered. */
+typedef struct call_seconds {
+    double all, apart, scattered;
+} call_seconds;
+
 /* Writes what the seconds of a choice are made of: terms that are a twentieth
  * of them at least, all others together, and what they are longer for in this
- * placement; `apart`: as its stages lie where they are trained. They add up to
- * `seconds`. */
+ * placement. They add up. */
 static void
-put_terms(const rlf_seconds *terms, const rlf_choice *at, double seconds,
-          double apart, rlf_buf *out)
+put_terms(const rlf_seconds *terms, const rlf_choice *at, call_seconds of,
+          rlf_buf *out)
 {
-    double small = 1e-3 * seconds, rest = 0, sum = 0;
+    double seconds = of.all, small = 1e-3 * seconds, rest = 0, sum = 0;
+    double own = seconds - of.apart - of.scattered;
     int n = 0;
     for (int k = 0; k < RLF_SECONDS_TERMS; k++) {
         double one = terms->term[k];
@@ -451,13 +458,16 @@ put_terms(const rlf_seconds *terms, const rlf_choice *at, double seconds,
         put_term("other", rest, &n, out);
     if (at->seconds - sum > small)
         put_term("waiting for cores", at->seconds - sum, &n, out);
-    if (apart > small)
-        put_term("stages as they are trained", apart, &n, out);
-    if (seconds - apart - at->seconds > small)
+    if (of.apart > small)
+        put_term("stages as they are trained", of.apart, &n, out);
+    if (of.scattered > small)
+        put_term("prompts of samples on several replicas", of.scattered, &n,
+                 out);
+    if (own - at->seconds > small)
         put_term(!at->gathers ? "waiting for pages"
                  : !at->pages ? "samples on fewer replicas"
                               : "waiting for pages, samples on fewer replicas",
-                 seconds - apart - at->seconds, &n, out);
+                 own - at->seconds, &n, out);
     rlf_buf_puts(out, n ? "\n" : "#     terms: none\n");
 }
 
@@ -535,12 +545,14 @@ put_calls(const rlf_session_found *f, rlf_arena *arena, rlf_buf *out)
         "call", "ranks", "tp", "pp", "dp", "seconds", "weights");
     for (int i = 0; i < p->n_calls; i++) {
         const rlf_choice *c = &p->calls[i].choices[at.choice[i]];
-        double seconds = rlf_estimate_call(e, at.choice, i);
+        const call_seconds seconds = {
+            .all = rlf_estimate_call(e, at.choice, i),
+            .apart = rlf_estimate_apart(e, at.choice, i),
+            .scattered = rlf_estimate_scattered(e, at.choice, i)};
         rlf_buf_printf(out, "# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n",
                        p->calls[i].name, ranks_of(c, arena), c->tp, c->pp,
-                       c->dp, seconds, rlf_estimate_move(e, at.choice, i));
-        put_terms(&f->terms[i], c, seconds,
-                  rlf_estimate_apart(e, at.choice, i), out);
+                       c->dp, seconds.all, rlf_estimate_move(e, at.choice, i));
+        put_terms(&f->terms[i], c, seconds, out);
         int next = find_next(e, p, i, &at);
         c = &p->calls[i].choices[next < 0 ? 0 : next];
         if (next < 0)
