@@ -418,9 +418,8 @@ limit_of(const walk *w, const rlf_placing *was, double over)
     double loss = -0.01 * w->best->period * log(drawn);
     double limit = (was->period + loss) * (1 + 1e-9);
     limit = fmax(limit, worst(w->found));
-    return isfinite(w->memory)
-               ? fmax(limit, w->slack[slack_of(w, over)].period)
-               : limit;
+    return isfinite(w->memory) ? fmax(limit, w->slack[slack_of(w, over)].period)
+                               : limit;
 }
 
 /* Looks at where it is; false: its period is longer than `limit_of`. */
@@ -513,7 +512,8 @@ static void
 found_begin(const rlf_problem *problem, rlf_arena *arena, rlf_found *out)
 {
     size_t n = (size_t)problem->n_calls;
-    *out = (rlf_found){.best = {.period = INFINITY, .over = INFINITY}};
+    *out = (rlf_found){.best = {.period = INFINITY, .over = INFINITY},
+                       .here = {.period = INFINITY, .over = INFINITY}};
     out->best.choice = RLF_NEW_ARRAY(arena, int, n);
     for (int i = 0; i < RLF_SEARCH_KEPT; i++)
         out->kept[i].choice = RLF_NEW_ARRAY(arena, int, n);
@@ -746,6 +746,9 @@ add_others(rlf_estimator *e, const rlf_problem *p,
     bool lawful = p->devices <= RLF_LESS_MANY;
     double least = lawful ? out->best.period : 0;
     walk_here(e, p, options, &out->best, scratch, &found[0]);
+    rlf_search_recut(e, p, &found[0].best);
+    if (found[0].best.period < least * (1 - 1e-9))
+        out->here = found[0].best;
     out->stopped |= found[0].stopped;
     out->looks += found[0].looks;
     found[1] = *out;

@@ -59,6 +59,10 @@ typedef struct rlf_found {
      * not kept: in the same places calls may be cut otherwise. */
     rlf_placing lesser[RLF_SEARCH_LESS];
     int n_lesser;
+    /* The shortest that was found with just as much as there is, if it is
+     * shorter than `best`: with more it may not be found. A search that is
+     * stopped ends with one like it. Else with infinite period. */
+    rlf_placing here;
 } rlf_found;
 
 /* Finds a placement, in `arena`. A problem into whose devices nothing fits is

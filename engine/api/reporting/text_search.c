@@ -117,10 +117,7 @@ put_proof(const rlf_session_found *f, rlf_buf *out)
     double answer = best && best->is_known && isfinite(best->placing.period)
                         ? best->placing.period
                         : found->best.period;
-    if (!isfinite(answer))
-        rlf_buf_printf(out, "# nothing that the search places fits, but the "
-                            "program's own plan does\n");
-    else if (found->optimal)
+    if (found->optimal)
         rlf_buf_printf(
             out,
             "# by the estimate no placement of those searched is shorter "
@@ -281,6 +278,8 @@ put_names(const rlf_session_found *f, rlf_buf *out)
     } names[] = {
         {"program", "the program's own rows, or those of --plan"},
         {"less", "the search's answers with less memory or fewer ranks"},
+        {"here", "the shortest by the estimate that is found in just this "
+                 "memory, on just these ranks"},
         {"first", "first-N: the first N ranks alone, each call on all of them"},
         {"flatten", "each call on all ranks, one after another"},
         {"interleave", "readings side by side, all else on all ranks"},
@@ -351,8 +350,8 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
         "training", "moving");
     for (int i = 0; i < f->n_candidates; i++) {
         const rlf_search_candidate *j = &f->candidates[i];
-        bool beside =
-            j->first || !strcmp(j->name, "unfused") || !strcmp(j->name, "less");
+        bool beside = j->first || !strcmp(j->name, "unfused") ||
+                      !strcmp(j->name, "less") || !strcmp(j->name, "here");
         bool shown = all || !beside || j == f->best;
         if (!j->place && !j->words && shown)
             put_row(j, out);
@@ -364,8 +363,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all, rlf_buf *out)
             put_row(&j, out);
         }
     }
-    if (own->place)
-        put_row(own, out);
+    put_row(own, out);
     put_changed(s, f, "seats", out);
     put_changed(s, f, "fused", out);
     put_changed(s, f, "cuts", out);

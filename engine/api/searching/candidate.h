@@ -20,7 +20,6 @@ typedef struct rlf_searching {
     const rlf_placing *tried; /* found with these lanes when they were tried;
                                  NULL: nothing, or it is among what was found */
     bool cut;                 /* not all layouts were measured */
-    bool own; /* nothing that is placed fits, but the program's own plan */
     double least; /* bytes that all devices hold at least; 0: not asked */
     const rlf_mean_step *best; /* the best mean step of all that was simulated;
                                   NULL: nothing was */

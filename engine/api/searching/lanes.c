@@ -32,6 +32,8 @@ plan_with(const rlf_searching *s, const int *lanes, rlf_arena *arena)
 /* Lanes with which a short search is that many times as long as the step to
  * beat are given up. */
 #define NEAR 1.05
+/* ... unless what the search has found is that much longer with them. */
+#define ALIKE 1.01
 enum { SHORT_MOVES = 8000 };
 /* And with this many times the step, if as many placements are looked at as in
  * the search. */
@@ -81,6 +83,53 @@ is_near(const rlf_problem *problem, const rlf_search_options *options,
                NEAR * least &&
            (!many ||
             look_at_moves(problem, options, all, arena) < NEARER * least);
+}
+
+/* ---- what is found already ---- */
+
+/* The choice of a call with other lanes that is cut as one of the search's,
+ * with its words; -1: there is none. */
+static int
+same_choice(const rlf_problem_call *call, const rlf_choice *as)
+{
+    const rlf_mesh_span *m = rlf_search_mesh(call, as->first, as->count);
+    for (int k = m ? m->from : 0; m && k < m->to; k++) {
+        const rlf_choice *at = &call->choices[k];
+        if (at->tp == as->tp && at->pp == as->pp && at->dp == as->dp &&
+            at->variant == as->variant)
+            return k;
+    }
+    return -1;
+}
+
+/* Puts the shortest of what the search has found in `best`, in the problem of
+ * other lanes. With more memory that are never fewer; a short search looks
+ * where just as much fits as there is, so with more it may find less. */
+static void
+find_same(const rlf_searching *s, const rlf_problem *p, rlf_arena *arena,
+          rlf_placing *best)
+{
+    const rlf_problem *of = &s->out->pareto.problem;
+    rlf_estimator *e = rlf_estimator_new(p, arena);
+    rlf_placing at = {.choice = RLF_NEW_ARRAY(arena, int, p->n_calls)};
+    *best = (rlf_placing){.period = INFINITY, .over = INFINITY};
+    best->choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
+    for (size_t i = 0; s->less && i < s->less->list.count; i++) {
+        bool all = true;
+        for (int c = 0; c < p->n_calls && all; c++) {
+            int k = s->less->list.data[i][c];
+            at.choice[c] = same_choice(&p->calls[c], &of->calls[c].choices[k]);
+            all = at.choice[c] >= 0;
+        }
+        if (!all)
+            continue;
+        rlf_placing_look(e, &at);
+        if (!rlf_placing_better(&at, best))
+            continue;
+        rlf_placing was = *best;
+        *best = at;
+        at.choice = was.choice;
+    }
 }
 
 /* ---- what need not be measured ---- */
@@ -154,8 +203,13 @@ is_hopeless(rlf_searching *s, const rlf_pareto_lesser *less, double least)
     options.branches = 0;
     options.stop = options.stop ? stop_relaxed : NULL;
     options.arg = s;
-    bool near = !relax(s, less, arena, &relaxed) ||
-                is_near(&relaxed, &options, least * SUMS, arena);
+    bool near = !relax(s, less, arena, &relaxed);
+    if (!near) {
+        rlf_placing same;
+        find_same(s, &relaxed, arena, &same);
+        near = same.period < ALIKE * SUMS * least ||
+               is_near(&relaxed, &options, least * SUMS, arena);
+    }
     rlf_arena_free(arena);
     return !near;
 }
@@ -178,14 +232,19 @@ try_lanes(rlf_searching *s, const rlf_pareto_lesser *less, double least)
     search.branches = 0;
     if (rlf_pareto_make(&options, arena, &err, &t->pareto) >= 0) {
         rlf_found found;
+        rlf_placing same;
         rlf_search_ask ask = {s, &t->pareto, &t->plan, RLF_SEARCH_ASKED};
         search.may = rlf_search_may;
         search.may_arg = &ask;
         t->pareto.problem.memory = s->out->pareto.problem.memory;
-        if (!is_near(&t->pareto.problem, &search, least, arena))
+        find_same(s, &t->pareto.problem, arena, &same);
+        if (same.period >= ALIKE * least &&
+            !is_near(&t->pareto.problem, &search, least, arena))
             return t;
         rlf_search(&t->pareto.problem, &search, arena, &found);
         t->best = found.best;
+        if (rlf_placing_better(&same, &t->best) && rlf_search_may(&ask, &same))
+            t->best = same;
         t->less = found.less;
         t->period = t->best.period;
     }

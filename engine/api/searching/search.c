@@ -109,24 +109,6 @@ keep_tried(rlf_searching *s)
     f->best = f->kept[0] = *tried;
 }
 
-/* Where nothing that the search places fits the program's own plan is the
- * answer if it does, which may have words, or ranks, that no search tries. */
-static bool
-own_fits(rlf_searching *s)
-{
-    rlf_err ignored = RLF_ERR_NONE;
-    const rlf_placing none = {.period = INFINITY, .over = INFINITY};
-    s->out->n_candidates = 0;
-    rlf_search_candidate *j = add(s, "program", 0, &none);
-    j->is_known = false;
-    j->plan = s->session->plan;
-    s->own = !s->out->stopped && !s->options->estimate &&
-             s->plan.ranks <= RLF_SEARCH_SIMULATED &&
-             rlf_search_candidate_plan(s, j, &ignored) >= 0 &&
-             rlf_search_candidate_fits(j);
-    return s->own;
-}
-
 /* The search's placements, and plans of them; where none fits, those with the
  * fewest lanes. */
 static rlf_status
@@ -147,9 +129,7 @@ search_once(rlf_searching *s, rlf_err *err)
         bool again = false;
         if (!f->stopped)
             RLF_TRY(rlf_search_fewest_lanes(s, err, &again));
-        if (again)
-            return search_once(s, err);
-        return own_fits(s) ? RLF_OK : rlf_search_room_fail(s, err);
+        return again ? search_once(s, err) : rlf_search_room_fail(s, err);
     }
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
@@ -187,8 +167,6 @@ search_until_fit(rlf_searching *s, rlf_err *err)
     for (int i = 0; i < s->out->n_candidates; i++)
         if (rlf_search_candidate_fits(&s->out->candidates[i]))
             return RLF_OK;
-    if (own_fits(s))
-        return RLF_OK;
     rlf_fail(err, RLF_USER,
              "no placement was found whose plan fits into the devices of the "
              "cluster '%s'",
@@ -236,6 +214,11 @@ add_others(rlf_searching *s)
     }
     for (int i = 0; i < f->found.n_lesser && !rlf_search_stopped(s, 1); i++) {
         j = add(s, "less", 0, &f->found.lesser[i]);
+        rlf_search_candidate_plan(s, j, &ignored);
+    }
+    if (f->found.here.period < f->found.best.period &&
+        !rlf_search_stopped(s, 1)) {
+        j = add(s, "here", 0, &f->found.here);
         rlf_search_candidate_plan(s, j, &ignored);
     }
     for (int n = p->devices / 2; n && !rlf_search_stopped(s, 1); n /= 2) {
@@ -349,13 +332,11 @@ search_all(rlf_searching *s, rlf_err *err)
     RLF_TRY(rlf_search_room_check(s, err));
     RLF_TRY(measure(s, err));
     RLF_TRY(search_until_fit(s, err));
-    if (!s->own) {
-        RLF_TRY(rlf_search_lanes(s, err, &again));
-        if (again)
-            RLF_TRY(search_until_fit(s, err));
-        if (!s->options->estimate)
-            add_others(s);
-    }
+    RLF_TRY(rlf_search_lanes(s, err, &again));
+    if (again)
+        RLF_TRY(search_until_fit(s, err));
+    if (!s->options->estimate)
+        add_others(s);
     if (!s->options->estimate && s->plan.ranks <= RLF_SEARCH_SIMULATED) {
         RLF_TRY(simulate_all(s, err));
         RLF_TRY(rlf_search_fused(s, err));

@@ -24,7 +24,7 @@ enum {
     RLF_SAMPLED_POINTS = 128,
     RLF_FUSED_PAIRS =
         6, /* cuts of two updates that are tried in one pipeline */
-    RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + RLF_SEARCH_LESS + 1 + 1 + 16 +
+    RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + RLF_SEARCH_LESS + 1 + 1 + 1 + 16 +
                             RLF_BASELINES + RLF_SAMPLED_BASES +
                             2 * RLF_FUSED_PAIRS
 };
