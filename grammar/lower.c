@@ -737,6 +737,37 @@ infer(rlf_sema *s)
     }
 }
 
+/* Does the model read the set's responses in other tokens than its own? */
+static bool
+is_retokenized(const rlf_graph *graph, int model, int value)
+{
+    const rlf_resource *r = graph->resources.data;
+    int writer = graph->sets.data[graph->values.data[value].set].model;
+    return writer >= 0 && writer != model &&
+           r[model].class->model->differ(graph, &r[writer], &r[model]);
+}
+
+/* Finds the models that score responses of others: only a score can. */
+static void
+find_retokenizing(rlf_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver < 0)
+            continue;
+        bool *out = &graph->resources.data[node->receiver].retokenizes;
+        if (node->class->live && node->class->level == RLF_LEVEL_SAMPLE)
+            *out =
+                *out || is_retokenized(graph, node->receiver, node->inputs[0]);
+        for (int k = 0; node->loss && k < node->loss->n_calls; k++) {
+            const rlf_live_call *call = &node->loss->calls[k];
+            if (call->class->level == RLF_LEVEL_SAMPLE)
+                *out = *out || is_retokenized(graph, node->receiver,
+                                              node->inputs[call->set_input]);
+        }
+    }
+}
+
 void
 rlf_sema_lower(rlf_sema *s)
 {
@@ -777,4 +808,5 @@ rlf_sema_lower(rlf_sema *s)
     emit_part(&l, 0);
     number_labels(s);
     infer(s);
+    find_retokenizing(s->graph);
 }

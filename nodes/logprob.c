@@ -214,6 +214,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     if (!piece)
         out->host = rlf_sequences_bytes(&lengths) +
                     4.0 * (double)lengths.n * lengths.response;
+    if (!piece && kind == RLF_READ_SCORE)
+        out->host += rlf_sequences_score_bytes(load, node, &lengths);
 }
 
 #define CLASS(name_, doc_, level_)            \

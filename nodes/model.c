@@ -625,6 +625,7 @@ static const rlf_model_class of_models = {
     .pools = rlf_model_pools,
     .shapes = shapes,
     .fits = rlf_declared_fits,
+    .differ = rlf_declared_differ,
     .suits = suits,
     .move = move,
     .reader = reader,

@@ -463,8 +463,12 @@ check_tokens(const rlf_env *env, const rlf_resource *resource,
     rlf_err_hint(err,
                  shared ? "raise tokens:, or leave shared: true of the update "
                           "out"
-                        : "raise tokens:, or lower max_prompt: of the data and "
-                          "max_new: of generate");
+                 : resource->retokenizes
+                     ? "raise tokens:, or bound the responses of another "
+                       "tokenizer that it scores, as in "
+                       "score(respond(roll.text, max_response: 100))"
+                     : "raise tokens:, or lower max_prompt: of the data and "
+                       "max_new: of generate");
     at_row(env, resource, use == RLF_USE_UPDATE, caps->tokens[use], err);
     return RLF_USER;
 }

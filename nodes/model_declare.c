@@ -679,6 +679,14 @@ differ(rlf_arena *arena, const char *a, const char *b)
     return other;
 }
 
+bool
+rlf_declared_differ(const rlf_graph *graph, const rlf_resource *a,
+                    const rlf_resource *b)
+{
+    return differ(graph->arena, tokenizer_path(graph, a),
+                  tokenizer_path(graph, b));
+}
+
 void
 rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
                        rlf_diags *diags)
@@ -689,8 +697,7 @@ rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
     if (set->model < 0 || set->model == node->receiver)
         return;
     const rlf_resource *writer = &graph->resources.data[set->model];
-    if (!differ(graph->arena, tokenizer_path(graph, writer),
-                tokenizer_path(graph, model)))
+    if (!rlf_declared_differ(graph, writer, model))
         return;
     rlf_diag *diag = rlf_diag_error(
         diags, "tokens", node->span,

@@ -60,6 +60,10 @@ rlf_status rlf_declared_fits(const rlf_graph *graph,
                              const rlf_layout *const *layouts, int n,
                              int shards, rlf_err *err, int *wrong);
 
+/* Have they other tokenizers? As the resource class's `differ`. */
+bool rlf_declared_differ(const rlf_graph *graph, const rlf_resource *a,
+                         const rlf_resource *b);
+
 /* An error if the head that a call on a model needs, the scalar or the language
  * one, is not what the model's declaration asks for. For a class's infer. */
 void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,

@@ -4,17 +4,27 @@
 #include <math.h>
 
 /* The text of a sample as tokens of another vocabulary, behind the prompt as
- * its model writes it. It ends with an end
- * token if its own tokens do: one that was cut is not at its end. */
+ * its model writes it. It ends with an end token if its own tokens do: one that
+ * was cut is not at its end. Failures name the sample. */
 static rlf_status
-read_anew(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
-          const rlf_prompt *prompt, rlf_err *err, rlf_sample *sample)
+read_anew(const rlf_env *env, const rlf_rows *rows, uint32_t row,
+          const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err,
+          rlf_sample *sample)
 {
+    rlf_err why = RLF_ERR_NONE;
     bool end = rows->set->kind == RLF_SET_WRITTEN ||
                (rows->reader &&
                 rlf_rows_ended(rows->reader, sample->ids, sample->n_ids));
-    return rlf_rows_response(env, reader, prompt, sample->text, end, err,
-                             sample);
+    rlf_status status =
+        rlf_rows_response(env, reader, prompt, sample->text, end, &why, sample);
+    if (status >= 0)
+        return status;
+    rlf_fail(err, status, "%s: model '%s' cannot read its response: %s",
+             rlf_rows_name(env, rows, row, env->pool), reader->model,
+             why.sentence);
+    rlf_err_hint(err, "%s", why.hint);
+    rlf_err_detail(err, "%s", why.detail);
+    return status;
 }
 
 static rlf_status
@@ -72,7 +82,7 @@ rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                                 rlf_rows_prompt_of(env->graph, rows, row),
                                 reader, err, &prompt));
         if (!same)
-            RLF_TRY(read_anew(env, rows, reader, &prompt, err, &sample));
+            RLF_TRY(read_anew(env, rows, row, reader, &prompt, err, &sample));
         const rlf_dialog *dialog = sample.dialog;
         seqs[i] = (rlf_sequence){.prompt = prompt.ids,
                                  .n_prompt = prompt.n_ids,
@@ -180,4 +190,13 @@ double
 rlf_sequences_bytes(const rlf_lengths *lengths)
 {
     return (double)lengths->n * sizeof(rlf_sequence);
+}
+
+double
+rlf_sequences_score_bytes(const rlf_load *load, const rlf_node *node,
+                          const rlf_lengths *lengths)
+{
+    const rlf_caps *caps = &rlf_load_model(load, node)->caps;
+    bool anew = load->graph->resources.data[node->receiver].retokenizes;
+    return anew ? (double)lengths->n * caps->longest * sizeof(uint32_t) : 0;
 }

@@ -53,6 +53,9 @@ rlf_lengths rlf_load_own(const rlf_load *load, int value);
 bool rlf_load_has(const rlf_load *load, rlf_piece_kind kind);
 /* Host bytes that reading them leaves in the step's pool. */
 double rlf_sequences_bytes(const rlf_lengths *lengths);
+/* ... and, where the node scores what its model reads anew, their tokens. */
+double rlf_sequences_score_bytes(const rlf_load *load, const rlf_node *node,
+                                 const rlf_lengths *lengths);
 
 /* The weights of a model that the rank's part of a node takes; of a rank that
  * has no part an outline of them. */

@@ -185,6 +185,8 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
     if (piece)
         return;
     out->host += rlf_sequences_bytes(&all);
+    if (last)
+        out->host += rlf_sequences_score_bytes(load, node, &all);
     if (rlf_table_ends(model->table, model->table->cut.chunks - 1))
         out->host +=
             own * (last ? 1 : values) * row_bytes(node->loss, set, last);

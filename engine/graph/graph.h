@@ -255,6 +255,8 @@ typedef struct rlf_resource {
     const rlf_expr *condition; /* the condition of a where() of data: each input
                                   a field that it names, 1 output; else NULL */
     bool trained;                 /* model: some update names it */
+    bool retokenizes; /* model: it scores responses in tokens of another, whose
+                         texts it reads in tokens of its own: any number */
     const struct rlf_give *gives; /* hook: results */
     int n_gives;
     const char *directory; /* the directory of the file that declares it */

@@ -16,8 +16,9 @@ rlf_resource_complete(const rlf_resource_class *c)
         !c->close || !c->note || !c->memory || !c->save || !c->restore ||
         !c->mark || !c->back)
         return false;
-    return (!m || (m->outline && m->caps && m->reserve && m->pools &&
-                   m->shapes && m->fits && m->suits && m->move && m->reader)) &&
+    return (!m ||
+            (m->outline && m->caps && m->reserve && m->pools && m->shapes &&
+             m->fits && m->differ && m->suits && m->move && m->reader)) &&
            (!d ||
             (d->infer && d->field && d->rows && d->digest && d->fields)) &&
            (!h || (h->per && h->text));

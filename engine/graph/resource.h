@@ -99,6 +99,10 @@ typedef struct rlf_model_class {
     rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
                        const rlf_layout *const *layouts, int n, int shards,
                        rlf_err *err, int *wrong);
+    /* Have the two models other tokens than each other? Looks into what the
+     * declarations name; what cannot be read is no difference. */
+    bool (*differ)(const rlf_graph *graph, const rlf_resource *a,
+                   const rlf_resource *b);
     /* Can it go on from what the checkpoint in `directory` has of it? RLF_USER:
      * that is of another shape. What is damaged there is no error here. */
     rlf_status (*suits)(const rlf_env *env, const rlf_resource *resource,

@@ -100,6 +100,15 @@ hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
         caps->recompute |= row->recompute > 0;
 }
 
+/* Texts have any number of tokens. */
+static void
+unbind(met *m)
+{
+    m->longest = INFINITY;
+    for (int use = 0; use < RLF_N_USES; use++)
+        m->own[use] = INFINITY;
+}
+
 static uint32_t
 whole(double x)
 {
@@ -119,6 +128,9 @@ rlf_plan_caps(const rlf_graph *graph, rlf_arena *arena)
         if (node->receiver >= 0)
             hear(graph, node, &caps[node->receiver]);
     }
+    for (size_t i = 0; i < n; i++)
+        if (graph->resources.data[i].retokenizes)
+            unbind(&of[i]);
     uint32_t reach = 0;
     for (size_t i = 0; i < n; i++)
         if (whole(of[i].longest) > reach)
