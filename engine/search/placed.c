@@ -166,14 +166,15 @@ rlf_placed_over(const rlf_problem *p, const rlf_placed *l)
     return p->host ? hosts_over(p, l, most) : most;
 }
 
-/* Bytes that the memory of the first rank of call `begin` leaves for the keys
- * and values of call `of`: with others that generate there it has the same
- * share, but for what they have no use for (engine/plan/pools.h). */
+/* Bytes that the memory of a rank, of which `used` are, leaves for the keys and
+ * values of call `of`: with others that generate there it has the same share,
+ * but for what they have no use for (engine/plan/pools.h). */
 static double
-bytes_for(const rlf_problem *p, const rlf_placed *l, int of, int begin)
+bytes_for(const rlf_problem *p, const rlf_placed *l, int of, int rank,
+          double used)
 {
-    int rank = l->first[begin], n = 0;
-    double left = p->memory[rank] - l->used[begin], others = 0;
+    double left = p->memory[rank] - used, others = 0;
+    int n = 0;
     for (int k = 0; k < p->n_calls; k++) {
         const rlf_choice *c = l->at[k];
         if (!has(l, k, rank) || !c->pages)
@@ -186,14 +187,28 @@ bytes_for(const rlf_problem *p, const rlf_placed *l, int of, int begin)
     return rlf_larger(left / n, left - others);
 }
 
+/* Of all ranks of the call the fewest, with each update counted by its stage.
+ */
+static double
+pages_by_stage(const rlf_problem *p, const rlf_placed *l, int i)
+{
+    double bytes = INFINITY;
+    for (int rank = l->first[i]; rank < l->end[i]; rank++)
+        bytes = rlf_smaller(
+            bytes, bytes_for(p, l, i, rank, used_by_stage(p, l, rank)));
+    return bytes;
+}
+
 double
 rlf_placed_pages(const rlf_problem *p, const rlf_placed *l, int i)
 {
     double bytes = INFINITY;
     for (uint32_t of = l->begins; of; of &= of - 1) {
-        int k = __builtin_ctz(of);
-        if (has(l, i, l->first[k]))
-            bytes = rlf_smaller(bytes, bytes_for(p, l, i, k));
+        int k = __builtin_ctz(of), rank = l->first[k];
+        if (has(l, i, rank))
+            bytes = rlf_smaller(bytes, bytes_for(p, l, i, rank, l->used[k]));
     }
+    if (p->staged && bytes < l->at[i]->pages->need)
+        bytes = rlf_larger(bytes, pages_by_stage(p, l, i));
     return bytes;
 }
