@@ -122,17 +122,17 @@ rlf_call_sampling(const rlf_opened *o, const rlf_sizes *sizes,
 typedef struct work {
     const rlf_opened *opened;
     const rlf_sizes *sizes;
-    const rlf_set_size *size;     /* of the set that the call runs on */
+    const rlf_set_size *size;         /* of the set that the call runs on */
     const rlf_expected_set *expected; /* its rows */
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
     rlf_rank_links *links; /* of the opened rank: of one stage */
-    double part; /* of the times of a piece in which its rank is at work */
+    double part;  /* of the times of a piece in which its rank is at work */
     double parts; /* of a reading: micro-batches of a replica */
     double each;  /* likewise: rows that share a prompt; 0: it is none */
     rlf_seconds *sum;
-    double *busy;     /* of it: at work */
+    double *busy;          /* of it: at work */
     rlf_call_times *times; /* a generation's; NULL: not asked */
 } work;
 
@@ -746,9 +746,9 @@ note_parts(const replica *r, double all, double rows, double runs,
 {
     int dp = r->kind[0].layout->dp;
     times->anew = runs * seconds_anew(r, all, rows);
-    if (dp > 1 && r->kind[0].each > 1)
-        times->scattered =
-            runs * fmax(0, seconds_apart(r, rows, 1. / dp) - all);
+    for (int k = 0; k < RLF_SCATTERS && 1 << k < dp && r->kind[0].each > 1; k++)
+        times->scattered[k] =
+            runs * fmax(0, seconds_apart(r, rows, (1 << k) / (double)dp) - all);
 }
 
 /* ---- calls ---- */

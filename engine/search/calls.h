@@ -39,8 +39,8 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_node *node);
 typedef struct rlf_call_times {
     double busy; /* seconds in which the rank waits for no other stage */
-    double anew,
-        scattered; /* these seconds, as those of a choice (problem.h) */
+    /* These seconds, as those of a choice (problem.h). */
+    double anew, scattered[RLF_SCATTERS];
     rlf_choice_messages messages;
     double complete[RLF_CHOICE_PARTS];
     /* Of a generation: replicas of which fewer and fewer go on with the last

@@ -156,20 +156,26 @@ look_at_groups(rlf_estimator *e)
 {
     for (int i = 0; i < e->problem->n_calls; i++) {
         double longer = rlf_estimate_longer(e, i);
-        e->longer[i] = longer > 0 ? longer * e->seconds[i] / e->at[i]->seconds
-                                  : 0;
+        e->longer[i] =
+            longer > 0 ? longer * e->seconds[i] / e->at[i]->seconds : 0;
         e->seconds[i] += e->longer[i];
     }
 }
 
-/* Samples of a prompt stay together where they are made, if replicas that read
- * are made of replicas that sample. */
-static bool
-stay_together(const rlf_choice *reading, const rlf_choice *generation)
+/* Seconds more of a reading whose samples of a prompt come apart: those that
+ * one replica made go to the replicas that read on its ranks, and where the
+ * reading is on other ranks to any. */
+static double
+scattered(const rlf_choice *reading, const rlf_choice *generation)
 {
-    return reading->first == generation->first &&
-           reading->count == generation->count &&
-           generation->dp % reading->dp == 0;
+    bool same = reading->first == generation->first &&
+                reading->count == generation->count;
+    int k = 0;
+    if (same && generation->dp % reading->dp == 0)
+        return 0;
+    while (same && k + 1 < RLF_SCATTERS && 2 << k <= generation->dp)
+        k++;
+    return reading->scattered[k];
 }
 
 static void
@@ -179,11 +185,11 @@ look_at_prompts(rlf_estimator *e)
     for (int i = 0; i < e->problem->n_calls; i++) {
         const rlf_choice *at = e->at[i];
         e->scattered[i] = 0;
-        for (int k = 0; at && at->scattered > 0 && k < calls[i].n_needs; k++) {
+        for (int k = 0; at && *at->scattered > 0 && k < calls[i].n_needs; k++) {
             const rlf_choice *made = e->at[calls[i].needs[k]];
-            if (calls[calls[i].needs[k]].kind == RLF_STAGE_GENERATE && made &&
-                !stay_together(at, made))
-                e->scattered[i] = at->scattered;
+            if (calls[calls[i].needs[k]].kind == RLF_STAGE_GENERATE && made)
+                e->scattered[i] =
+                    rlf_larger(e->scattered[i], scattered(at, made));
         }
         e->seconds[i] += e->scattered[i];
     }

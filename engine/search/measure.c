@@ -280,7 +280,7 @@ cut_of(rlf_call_measure *m, const rlf_call_stages *stages,
 
 /* Seconds of a call, summed up. */
 typedef struct call_sum {
-    double all, busy, anew, scattered;
+    double all, busy, anew, scattered[RLF_SCATTERS];
     rlf_choice_messages messages;
     double longest; /* of one node's: */
     double complete[RLF_CHOICE_PARTS];
@@ -316,7 +316,8 @@ add_node(rlf_call_measure *m, const rlf_call_stages *stages,
     sum->messages.bytes += share * times.messages.bytes;
     sum->messages.spare += share * times.messages.spare;
     sum->anew += follows ? share * times.anew : 0;
-    sum->scattered += share * times.scattered;
+    for (int k = 0; k < RLF_SCATTERS; k++)
+        sum->scattered[k] += share * times.scattered[k];
 }
 
 /* Is it on several machines? */
@@ -360,7 +361,8 @@ take_seconds(rlf_call_measure *m, const rlf_call_stages *stages, bool updates)
             put_gathers(m, opened, &sizes, sum[c].of, c, &sum[c].times);
         to->busy = fmax(to->busy, sum[c].busy);
         to->anew = fmax(to->anew, sum[c].anew);
-        to->scattered = fmax(to->scattered, sum[c].scattered);
+        for (int k = 0; k < RLF_SCATTERS; k++)
+            to->scattered[k] = fmax(to->scattered[k], sum[c].scattered[k]);
     }
     for (int k = 0; k < stages->n_kinds; k++) {
         rlf_measure_pages(m, &stages->kinds[k], &sizes);

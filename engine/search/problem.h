@@ -24,6 +24,9 @@ enum { RLF_CHOICE_PARTS = 8 };
  * is there. */
 enum { RLF_PAGE_PARTS = 14 };
 extern const double rlf_page_parts[RLF_PAGE_PARTS];
+
+/* Parts of the replicas of a reading: all, a half, a quarter ... */
+enum { RLF_SCATTERS = 8 };
 typedef struct rlf_choice_pages {
     double need; /* bytes on each rank with which no sample waits */
     double most; /* bytes that a run takes at most, if there are so many */
@@ -71,8 +74,10 @@ typedef struct rlf_choice {
                       cores are shared */
     double anew;   /* of `seconds` of a reading: those that each piece of the
                       samples takes again, when it is read by itself */
-    double scattered; /* seconds more of a reading if samples of a prompt go to
-                         several of its replicas, which then all read it */
+    /* Seconds more of a reading if samples of a prompt go to several of its
+     * replicas, which then all read it: to all replicas, to a half of them, a
+     * quarter ... */
+    double scattered[RLF_SCATTERS];
     rlf_choice_messages messages; /* n 0: there are none, or all its ranks are
                                      on one machine */
     double filled; /* of `seconds`: those in which a rank is at work, however
