@@ -21,6 +21,8 @@ typedef struct rlf_searching {
                                  NULL: nothing, or it is among what was found */
     bool cut;                 /* not all layouts were measured */
     double least; /* bytes that all devices hold at least; 0: not asked */
+    double lacks; /* bytes that the fullest rank lacks of the plan that came
+                     closest to fit; 0: none was weighed */
     const rlf_mean_step *best; /* the best mean step of all that was simulated;
                                   NULL: nothing was */
     rlf_map moves;    /* seconds of moves of weights, from all plans that were

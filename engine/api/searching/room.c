@@ -216,11 +216,12 @@ rlf_search_room_fail(const rlf_searching *s, rlf_err *err)
     RLF_TRY(rlf_fixed_rows_fit(&s->out->pareto, err));
     bool kept = rlf_fixed_rows_any(&s->out->pareto);
     char lacks[RLF_BYTES_TEXT];
+    double bytes = s->lacks > 0 ? s->lacks : s->out->found.best.over;
     rlf_fail(err, RLF_USER,
              "the program does not fit into the cluster '%s'%s: the fullest "
              "device lacks %s",
              s->session->planning.cluster->name, kept ? " as its rows say" : "",
-             rlf_gb_text(s->out->found.best.over, 3, lacks));
+             rlf_gb_text(bytes, 3, lacks));
     if (!kept)
         return add_hint(s, err);
     rlf_err_hint(err, "leave out some of the rows, or take more machines");

@@ -109,6 +109,27 @@ keep_tried(rlf_searching *s)
     f->best = f->kept[0] = *tried;
 }
 
+/* A plan that does not fit tells what is missing. */
+static void
+note_lack(rlf_searching *s, const rlf_search_candidate *j)
+{
+    double lacks = j->fill > 1 ? j->memory - j->memory / j->fill : 0;
+    if (lacks > 0 && (s->lacks <= 0 || lacks < s->lacks))
+        s->lacks = lacks;
+}
+
+/* Of what was found, where nothing fits: the placement that comes closest. A
+ * plan of it may take more than the search counts. */
+static void
+weigh_closest(rlf_searching *s)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_search_candidate j = {.placing = s->out->found.best};
+    if (isfinite(j.placing.over) &&
+        rlf_search_candidate_plan(s, &j, &ignored) >= 0)
+        note_lack(s, &j);
+}
+
 /* The search's placements, and plans of them; where none fits, those with the
  * fewest lanes. */
 static rlf_status
@@ -129,7 +150,10 @@ search_once(rlf_searching *s, rlf_err *err)
         bool again = false;
         if (!f->stopped)
             RLF_TRY(rlf_search_fewest_lanes(s, err, &again));
-        return again ? search_once(s, err) : rlf_search_room_fail(s, err);
+        if (again)
+            return search_once(s, err);
+        weigh_closest(s);
+        return rlf_search_room_fail(s, err);
     }
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
     for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
@@ -162,6 +186,7 @@ search_until_fit(rlf_searching *s, rlf_err *err)
         const rlf_search_candidate *first = &s->out->candidates[0];
         if (rlf_search_candidate_fits(first))
             return RLF_OK;
+        note_lack(s, first);
         part *= 0.98 / fmax(1, first->fill);
     }
     for (int i = 0; i < s->out->n_candidates; i++)
