@@ -626,7 +626,7 @@ test.rlf:5:11: error: unexpected name 'actor', expected ':=' or '='
     5 |     updat actor { minimize x }
       |           ^~~~~
 hint: did you mean 'update' by 'updat'?
-test.rlf:6:18: error: unexpected name 'maximize', expected 'minimize' or '{'
+test.rlf:6:18: error: unexpected name 'maximize', expected 'minimize', '(' or '{'
     6 |     update actor maximize x
       |                  ^~~~~~~~
 hint: write 'minimize -(...)'
@@ -634,7 +634,7 @@ test.rlf:7:29: error: unexpected name 'x', expected ':=' or '='
     7 |     update actor { maximize x }
       |                             ^
 hint: write 'minimize -(...)'
-test.rlf:8:18: error: unexpected name 'minimze', expected 'minimize' or '{'
+test.rlf:8:18: error: unexpected name 'minimze', expected 'minimize', '(' or '{'
     8 |     update actor minimze x
       |                  ^~~~~~~
 hint: did you mean 'minimize'?
@@ -725,7 +725,7 @@ test.rlf:12:11: error: unexpected '&', expected the end of the line
    12 |     g = a & b
       |           ^
 hint: write 'and'
-test.rlf:13:17: error: unexpected end of the line, expected 'minimize' or '{'
+test.rlf:13:17: error: unexpected end of the line, expected 'minimize', '(' or '{'
    13 |     update actor
       |                 ^
 hint: write 'update m minimize LOSS', or 'update m { ... }' with a minimize in it
