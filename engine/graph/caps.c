@@ -33,7 +33,7 @@ rlf_caps_resolve(const rlf_caps *given, uint32_t context)
         caps.longest = context;
     if (caps.reach < caps.longest)
         caps.reach = caps.longest;
-    for (int use = 0; use < RLF_N_USES; use++) {
+    for (rlf_use use = 0; use < RLF_N_USES; use++) {
         uint64_t all = (uint64_t)caps.rows[use] * caps.longest;
         if (caps.cut[use] && use != RLF_USE_GENERATE)
             all = (all + caps.cut[use] - 1) / caps.cut[use];
