@@ -316,8 +316,8 @@ optimizer(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item)
     return good;
 }
 
-/* What is written behind the model: *shared is NULL if that is not said, or
- * false. */
+/* Reads the options behind the model: *shared is NULL unless it is given as
+ * true. False if an error was said of one. */
 static bool
 options(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_item *item,
         const rlf_arg **shared)

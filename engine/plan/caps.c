@@ -33,7 +33,8 @@ meet_together(met *m, rlf_use use, const rlf_set_size *size)
     double each = ceil(size->samples / fmax(1, size->prompts));
     if (each <= 1) /* of other sets of the update */
         return;
-    raise(&m->together[use], each > 1 ? each : INFINITY);
+    /* sets without a bound have no quotient */
+    raise(&m->together[use], isnan(each) ? INFINITY : each);
     raise(&m->own[use], size->response + 1); /* and the prompt's last token */
 }
 

@@ -437,8 +437,8 @@ look_now(walk *w, const rlf_placing *was)
     return now->period <= limit;
 }
 
-/* What does not fit is not taken, but where nothing has fitted yet the closer
- * one is. */
+/* The walk takes no placement that does not fit, but as long as none has
+ * fitted it takes the one that comes closer. */
 static bool
 take(walk *w, const rlf_placing *was)
 {
