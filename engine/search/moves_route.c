@@ -284,8 +284,10 @@ hash_machine(const rlf_moves *m, const span *s, int machine, uint64_t hash)
 static stretch
 find_stretch(rlf_moves *m, const span *s, int heads)
 {
+    /* The first number is not mixed yet: it must not have bits in common with
+     * the second. */
     uint64_t key = rlf_moves_mix(
-        (uint64_t)s->tensors->number,
+        (uint64_t)s->tensors->number << 32,
         (uint64_t)s->alike << 20 | (uint64_t)s->element << 9 |
             (uint64_t)s->cut << 8 | (uint64_t)s->by_layer << 1 | s->same);
     key = rlf_moves_mix(key,

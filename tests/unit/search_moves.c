@@ -224,6 +224,90 @@ test_shifted(const rlf_shapes *shapes)
     }
 }
 
+/* ---- no move's seconds depend on those that were asked for before ---- */
+
+enum { ORDERS = 3, PAIRS = 1200 };
+
+/* A pair of models' layouts: which of the list. */
+typedef struct pair {
+    int model, from, to;
+    bool by_layer;
+    double alone; /* seconds, asked of nobody who was asked before */
+} pair;
+
+typedef struct asker {
+    const rlf_speeds *speeds;
+    const rlf_shapes *shapes[2]; /* of the models */
+    rlf_layout list[MOST];
+    pair pairs[PAIRS];
+    int n;
+} asker;
+
+static double
+ask_pair(const asker *a, rlf_moves *moves, const pair *p)
+{
+    int model[2];
+    for (int i = 0; i < 2; i++)
+        model[i] = rlf_moves_model(moves, a->shapes[i], 2);
+    rlf_moves_ask ask = {.model = model[p->model],
+                         .by_layer = p->by_layer,
+                         .from = a->list[p->from],
+                         .to = a->list[p->to]};
+    ask.from.chunks = ask.to.chunks = 1;
+    rlf_weight_copies_regroup(&ask.from, &ask.to);
+    return rlf_moves_seconds(moves, &ask);
+}
+
+static double
+ask_alone(const asker *a, const pair *p)
+{
+    rlf_arena *own = rlf_arena_new();
+    double seconds = ask_pair(a, rlf_moves_new(a->speeds, NULL, own), p);
+    rlf_arena_free(own);
+    return seconds;
+}
+
+/* Pairs that do not take as long as alone if all are asked for, each of them a
+ * step after the last one. */
+static int
+ask_in_order(const asker *a, int step)
+{
+    rlf_moves *moves = rlf_moves_new(a->speeds, NULL, arena);
+    int off = 0;
+    for (int i = 0; i < a->n; i++) {
+        const pair *p = &a->pairs[(int64_t)i * step % a->n];
+        off += ask_pair(a, moves, p) != p->alone;
+    }
+    return off;
+}
+
+static void
+test_order(const rlf_shapes *large, const rlf_shapes *tied, int machines,
+           int count, int each)
+{
+    const rlf_cluster *c = cluster_of(machines, count, 1e9);
+    const rlf_speeds speeds = rlf_speeds_of(c, true);
+    static const int ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static asker a;
+    a = (asker){.speeds = &speeds, .shapes = {large, tied}};
+    int n = list_layouts(c, ranks, a.list);
+    for (int i = 0; i < 4 * n * n && a.n < PAIRS; i += each) {
+        pair *p = &a.pairs[a.n++];
+        *p = (pair){.model = i & 1,
+                    .by_layer = i & 2,
+                    .from = i / 4 / n,
+                    .to = i / 4 % n};
+        p->alone = ask_alone(&a, p);
+    }
+    const int steps[] = {1, a.n - 1, 619};
+    for (int i = 0; i < ORDERS; i++) {
+        int off = ask_in_order(&a, steps[i]);
+        ok(off == 0,
+           "%d machines of %d: %d pairs, %d in steps: %d not as alone",
+           machines, count, a.n, steps[i], off);
+    }
+}
+
 int
 main(void)
 {
@@ -245,6 +329,8 @@ main(void)
         compare(&kinds[i], rough ? 0.05 : 0.015, rough ? 2.2 : 1.5);
     }
     test_shifted(&large);
+    test_order(&large, &tied, 2, 4, 7);
+    test_order(&large, &tied, 4, 2, 7);
     rlf_arena_free(arena);
     return done();
 }
