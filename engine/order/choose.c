@@ -385,6 +385,36 @@ bring_weights(rlf_control *c)
     }
 }
 
+/* Are there newer weights than those of the copy that an instance reads? */
+static bool
+are_older(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const int *copy = rlf_control_place(c, node)->copy;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++)
+        if (copy[i] > 0 && c->version[i][copy[i]] != c->version[i][0])
+            return true;
+    return false;
+}
+
+/* One generation is at work at a time. Weights of the next one are there when
+ * its turn comes, where no rank has to leave its work for them. */
+void
+rlf_control_bring_next(rlf_control *c)
+{
+    int next = rlf_order_next_generation(c->order);
+    int generation = rlf_order_generation(c->order);
+    if (next < 0 || generation < 0 || !are_older(c, next))
+        return;
+    const rlf_node *node = rlf_control_instance(c, generation)->node;
+    const rlf_layout *l = &rlf_control_place(c, node)->layout;
+    word *busy = rlf_control_at_work(c);
+    for (int i = 0; i < l->n_ranks; i++)
+        put(busy, l->ranks[i]);
+    if (have_come(c, next, busy))
+        rlf_control_bring_weights(c, next);
+}
+
 /* A decision of those that are ready, or a piece of it, is one no longer. */
 static ready
 take_out(rlf_control *c, size_t i)

@@ -451,6 +451,7 @@ follow(rlf_control *c)
             rlf_control_take(c, &decision);
         return true;
     }
+    rlf_control_bring_next(c);
     if (rlf_control_run_next(c))
         return true;
     if (decision.kind != RLF_NEXT_END && !c->ready.count)

@@ -313,6 +313,9 @@ void rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command);
 void rlf_control_note_weights(rlf_control *c, const rlf_rank_command *command);
 /* A decision of the order, RUN or LOOP, is ready: it is posted, or waits. */
 void rlf_control_take(rlf_control *c, const rlf_decision *decision);
+/* The generation that comes next gets its weights beside the one at work, if
+ * that keeps nobody waiting. */
+void rlf_control_bring_next(rlf_control *c);
 /* Nothing else becomes ready before something is posted: the one that is best
  * next. False: there is none. */
 bool rlf_control_run_next(rlf_control *c);

@@ -27,7 +27,7 @@ rlf_order_new(const rlf_graph *graph, rlf_policy policy)
     order->graph = graph;
     order->policy = policy;
     order->n_steps = (int)graph->ahead + 1;
-    order->generation = -1;
+    order->generation = order->next_generation = -1;
     order->steps = rlf_calloc((size_t)order->n_steps, sizeof *order->steps);
     for (int i = 0; i < order->n_steps; i++) {
         order->steps[i] = (step_state){
@@ -205,6 +205,12 @@ int
 rlf_order_generation(const rlf_order *order)
 {
     return order->generation;
+}
+
+int
+rlf_order_next_generation(const rlf_order *order)
+{
+    return order->next_generation;
 }
 
 const rlf_instance *

@@ -143,6 +143,9 @@ int rlf_order_pending(const rlf_order *order, int id, int after);
 int rlf_order_behind(const rlf_order *order, int id);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
+/* The first generation that was ready at the last rlf_order_next but for the
+ * one that is not over, or -1. */
+int rlf_order_next_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
 /* Returns how many instances the step has had until now; for tests. */
 int rlf_order_count(const rlf_order *order);

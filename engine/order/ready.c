@@ -230,9 +230,15 @@ ready_in(rlf_order *order, const step_state *st, rlf_decision *out)
         if (in->done || in->shown.loop || !resources_free(order, in) ||
             !inputs_ready(order, in, &stream))
             continue;
-        if (is_streaming(in->shown.node) &&
-            (in->started || order->generation >= 0 || stream))
-            continue;
+        if (is_streaming(in->shown.node)) {
+            if (in->started || stream)
+                continue;
+            if (order->generation >= 0) {
+                if (order->next_generation < 0)
+                    order->next_generation = id;
+                continue;
+            }
+        }
         if (stream ? run_piece(order, id, stream, out)
                    : run_rest(order, id, out)) {
             if (is_streaming(in->shown.node))
@@ -276,6 +282,7 @@ rlf_order_next(rlf_order *order)
     rlf_decision out = {.kind = RLF_NEXT_WAIT};
     uint32_t turn = 0;
     int loop = rlf_order_issue(order, &turn);
+    order->next_generation = -1;
     if (loop >= 0)
         out = (rlf_decision){
             .kind = RLF_NEXT_LOOP, .instance = loop, .turn = turn};

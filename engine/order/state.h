@@ -84,6 +84,7 @@ struct rlf_order {
     bool *held;     /* per resource: who is not ahead changes it only after all
                        that is made ahead is issued */
     int generation; /* the open generation, or -1 */
+    int next_generation; /* rlf_order_next_generation */
     bool begun;     /* the walk through what is not ahead */
     bool settles;   /* rlf_order_settle */
     bool left;
