@@ -11,7 +11,10 @@
  * - else what can begin first comes first; what is quick has a start of half a
  *   call, since it would have to wait for the whole of it;
  * - before a call is posted, all others that can begin before half of it is
- *   over get what they read: those who have it may take part in the call;
+ *   over get what they read: those who have it may take part in the call; and
+ *   so do updates that only wait for others that use their model;
+ * - weights come behind that, since those who give and get them may be long in
+ *   them;
  * - a piece of rows waits while someone would stand still for it (defer.c);
  * - what only reports need comes when nothing else is left.
  *
@@ -283,6 +286,15 @@ ready_of(rlf_control *c, const rlf_decision *decision)
 }
 
 static bool
+overlap(const rlf_control *c, const word *a, const word *b)
+{
+    for (int k = 0; k < c->n_words; k++)
+        if (a[k] & b[k])
+            return true;
+    return false;
+}
+
+static bool
 keeps_waiting(rlf_control *c, const ready *r)
 {
     double first = fmin(first_free(c, r->own), first_free(c, r->senders));
@@ -331,6 +343,66 @@ trains(const rlf_control *c, const ready *r)
            RLF_WORK_TRAIN;
 }
 
+/* An update that has all that it reads may wait for others that use its model,
+ * as for what is made ahead with its weights, while those who have what it
+ * reads go to work for long. So it is sent before; but ranks that sample do not
+ * stand still for those who are at work. */
+typedef struct supply {
+    bool now;  /* none of those who get it samples, or nobody is at work */
+    double at; /* the moment at which all can have come */
+    ready r;
+} supply;
+
+/* The next update behind `after` (like rlf_order_held) that can be supplied. */
+static int
+next_supply(rlf_control *c, int after, supply *out)
+{
+    int i = after;
+    while ((i = rlf_order_held(c->order, i)) >= 0 &&
+           (rlf_control_instance(c, i)->node->class->work != RLF_WORK_TRAIN ||
+            rlf_control_track(c, i)->supplied))
+        ;
+    if (i < 0)
+        return i;
+    const rlf_decision decision = {.kind = RLF_NEXT_RUN, .instance = i};
+    const word *samples = rlf_control_next_samplers(c);
+    ready *r = &out->r;
+    *r = ready_of(c, &decision);
+    out->at = fmax(last_free(c, r->own), last_free(c, r->senders));
+    out->now = !samples || !overlap(c, r->own, samples);
+    if (!out->now) {
+        const word *busy = rlf_control_at_work(c);
+        out->now = !overlap(c, r->own, busy) && !overlap(c, r->senders, busy);
+    }
+    return i;
+}
+
+/* All updates that can begin before `half` get what they read. */
+static void
+supply_updates(rlf_control *c, double half)
+{
+    supply s;
+    for (int i = -1; (i = next_supply(c, i, &s)) >= 0;)
+        if (s.now && s.at <= half)
+            rlf_control_supply(c, i);
+}
+
+/* Is it an update on ranks that have to send what another one reads before half
+ * of it is over, but not now? */
+static bool
+comes_behind_supply(rlf_control *c, const ready *update)
+{
+    supply s;
+    if (!trains(c, update) || !rlf_control_next_samplers(c))
+        return false;
+    double half = begins(c, update) + takes(c, update) / 2;
+    for (int i = -1; (i = next_supply(c, i, &s)) >= 0;)
+        if (!s.now && s.at <= half && overlap(c, update->own, s.r.senders) &&
+            !overlap(c, update->own, s.r.own))
+            return true;
+    return false;
+}
+
 /* n: there is none. Of what can begin at the same time an update comes last:
  * others wait for what else there is. */
 static size_t
@@ -344,7 +416,8 @@ choose(rlf_control *c)
         bool first =
             at < least || (at == least && best < c->ready.count &&
                            trains(c, &c->ready.data[best]) && !trains(c, r));
-        if (first && !rlf_control_is_deferred(c, r)) {
+        if (first && !rlf_control_is_deferred(c, r) &&
+            !comes_behind_supply(c, r)) {
             best = i;
             least = at;
         }
@@ -378,6 +451,7 @@ static void
 bring_weights(rlf_control *c)
 {
     const word *busy = rlf_control_at_work(c);
+    rlf_control_bring_pins(c);
     for (size_t i = 0; i < c->ready.count; i++) {
         int instance = c->ready.data[i].decision.instance;
         if (have_come(c, instance, busy))
@@ -447,10 +521,13 @@ rlf_control_run_next(rlf_control *c)
     size_t best = choose(c);
     if (best == c->ready.count)
         return false;
-    bring_weights(c);
     const ready *next = &c->ready.data[best];
-    if (next->works)
-        prepare(c, begins(c, next) + takes(c, next) / 2);
+    if (next->works) {
+        double half = begins(c, next) + takes(c, next) / 2;
+        prepare(c, half);
+        supply_updates(c, half);
+    }
+    bring_weights(c);
     ready r = take_out(c, best);
     rlf_control_run(c, &r);
     return true;

@@ -119,7 +119,7 @@ rlf_control_begin(rlf_control *c)
     c->commands.count = left;
     c->next = 0;
     go_on(c);
-    rlf_control_bring_pins(c);
+    c->pins_due = true;
     return fresh;
 }
 
@@ -432,6 +432,7 @@ catch_up(rlf_control *c)
 static void
 end_step(rlf_control *c)
 {
+    rlf_control_bring_pins(c);
     bring_shown(c);
     rlf_control_await(c, rlf_control_post(c, RLF_DO_END, -1));
     c->end = c->commands.count;

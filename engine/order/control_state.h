@@ -33,6 +33,7 @@ typedef struct track {
     bool announced;  /* posted to every rank */
     bool opened;     /* its rows are known: n_rows, owner */
     bool everywhere; /* every rank has all of it, or will by its own order */
+    bool supplied;   /* what it reads was posted before it was ready */
     uint32_t n_rows;
     const uint32_t *owner;
     word *have;       /* [max(n_rows, 1)][n_words] */
@@ -157,6 +158,7 @@ struct rlf_control {
     const bool *separate; /* per resource; NULL: none. See rlf_policy */
     pin *pins;
     int n_pins;
+    bool pins_due; /* they have not got those of the step */
     word *makers; /* ranks that sample ahead */
     bool ending, ended;
     size_t end; /* commands before this one can be given out: END is the last */
@@ -275,7 +277,8 @@ const replica *rlf_control_maker(rlf_control *c, int instance);
 /* Fill in what the policy says of weights that are read from a copy, and the
  * pins. */
 void rlf_control_find_snapshots(rlf_control *c, rlf_policy *policy);
-/* The pins get the weights with which the step begins, or these wait. */
+/* The pins get the weights with which the step begins, or these wait; once a
+ * step, before any of them is read or changed. */
 void rlf_control_bring_pins(rlf_control *c);
 /* Something reads the pins of a model ahead: their time has come. */
 void rlf_control_take_waiting(rlf_control *c, int model);
@@ -354,8 +357,11 @@ void rlf_control_join_all(rlf_control *c);
 
 /* Are the rows of an instance known, or those of what it is made of? */
 bool rlf_control_knows_rows(rlf_control *c, int instance);
-/* Have what a call reads sent; of rows nobody knows yet, nothing. */
+/* Have what a call reads sent, but for weights; of rows nobody knows yet,
+ * nothing. */
 void rlf_control_prepare(rlf_control *c, ready *r);
+/* Have what an update reads sent that is not ready yet, but for weights. */
+void rlf_control_supply(rlf_control *c, int instance);
 /* Have a decision carried out. */
 void rlf_control_run(rlf_control *c, const ready *r);
 /* Posts the updates that wait for others of their fused pipeline, because

@@ -237,6 +237,8 @@ rlf_control_bring_weights(rlf_control *c, int instance)
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const int *copy = rlf_control_place(c, node)->copy;
     for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
+        if (copy[i] > 0)
+            rlf_control_bring_pins(c);
         if (copy[i] > 0 && node->ahead && c->separate[i])
             rlf_control_take_waiting(c, (int)i);
         else if (copy[i] > 0)

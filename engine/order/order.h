@@ -141,6 +141,10 @@ int rlf_order_undone(const rlf_order *order, uint32_t *complete,
 int rlf_order_pending(const rlf_order *order, int id, int after);
 /* The instance that was issued behind `id` in its step, or -1. */
 int rlf_order_behind(const rlf_order *order, int id);
+/* The next instance of the present step behind `after` (-1: the first) that has
+ * all that it reads of others, and waits for who reads or writes the models and
+ * states that it does; or -1. */
+int rlf_order_held(const rlf_order *order, int after);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 /* The first generation that was ready at the last rlf_order_next but for the

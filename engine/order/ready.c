@@ -249,6 +249,22 @@ ready_in(rlf_order *order, const step_state *st, rlf_decision *out)
     return false;
 }
 
+int
+rlf_order_held(const rlf_order *order, int after)
+{
+    const step_state *st = step_of(order, order->step);
+    size_t i = after < 0 ? st->first_open : (size_t)(after / order->n_steps) + 1;
+    for (; i < st->instances.count; i++) {
+        const instance *in = st->instances.data[i];
+        const instance *stream;
+        if (!in->done && !in->started && !in->shown.loop &&
+            !resources_free(order, in) && inputs_ready(order, in, &stream) &&
+            !stream)
+            return (int)i * order->n_steps + st->index;
+    }
+    return -1;
+}
+
 /* Nodes that are ahead go first: if they have ranks of its own they begin at
  * once.
  */

@@ -300,7 +300,6 @@ rlf_control_prepare(rlf_control *c, ready *r)
     int instance = r->decision.instance;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_partition partition = rlf_control_place(c, node)->partition;
-    rlf_control_bring_weights(c, instance); /* opening may look */
     if (partition == RLF_PARTITION_NEAR)
         return;
     if (partition == RLF_PARTITION_ROWS) {
@@ -310,6 +309,15 @@ rlf_control_prepare(rlf_control *c, ready *r)
     }
     bring_together(c, instance);
     r->prepared = true;
+}
+
+void
+rlf_control_supply(rlf_control *c, int instance)
+{
+    track *t = rlf_control_track(c, instance);
+    if (!t->supplied)
+        bring_together(c, instance);
+    t->supplied = true;
 }
 
 void
@@ -324,6 +332,9 @@ rlf_control_run(rlf_control *c, const ready *r)
         post_together(c, instance, r->decision.turn);
         return;
     }
+    if (node->n_writes)
+        rlf_control_bring_pins(c);
+    rlf_control_bring_weights(c, instance); /* opening may look */
     if (!now.prepared)
         rlf_control_prepare(c, &now);
     if (partition == RLF_PARTITION_ROWS)

@@ -14,7 +14,8 @@
  *
  * A node that every rank computes needs its inputs everywhere. Posted behind an
  * update it would keep ranks that sample ahead waiting for the update; so it is
- * deferred (rlf_control_blocks_samplers). */
+ * deferred (rlf_control_blocks_samplers), and so are rows of which one input is
+ * on such ranks and another one on those that are at work. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 #include "engine/plan/weight_copies.h"
@@ -160,8 +161,9 @@ bring_pin(rlf_control *c, pin *p)
 void
 rlf_control_bring_pins(rlf_control *c)
 {
-    for (int i = 0; i < c->n_pins; i++)
+    for (int i = 0; i < c->n_pins && c->pins_due; i++)
         bring_pin(c, &c->pins[i]);
+    c->pins_due = false;
 }
 
 /* ---- who samples is let alone ---- */
@@ -218,6 +220,61 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
     return false;
 }
 
+static bool
+is_within(const rlf_control *c, const word *set, const word *other)
+{
+    for (int k = 0; k < c->n_words; k++)
+        if (set[k] & ~other[k])
+            return false;
+    return true;
+}
+
+/* Would ranks that sample have to meet those that are at work in row `row`? One
+ * input of it is on the ones alone, another one on the others, and nobody has
+ * all. */
+static bool
+crosses(rlf_control *c, const rlf_instance *in, uint32_t row,
+        const word *samplers, const word *busy)
+{
+    bool sampling = false, working = false;
+    word *common = RLF_NEW_ARRAY(c->scratch, word, c->n_words);
+    memset(common, 0xff, sizeof *common * (size_t)c->n_words);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        const track *t = rlf_control_track(c, from);
+        if (!lies_by_row(t) || !rlf_control_aligned(c, in->node, from))
+            continue;
+        const word *have = rlf_control_ranks_with(c, t, row);
+        sampling |= is_within(c, have, samplers);
+        working |= is_within(c, have, busy);
+        for (int k = 0; k < c->n_words; k++)
+            common[k] &= have[k];
+    }
+    bool apart = true;
+    for (int k = 0; k < c->n_words; k++)
+        apart &= !common[k];
+    return sampling && working && apart;
+}
+
+/* The same of any row of a decision. */
+static bool
+any_crosses(rlf_control *c, const rlf_decision *decision, const word *samplers)
+{
+    const rlf_instance *in = rlf_control_instance(c, decision->instance);
+    const word *busy = rlf_control_at_work(c);
+    bool any = false;
+    if (!rlf_control_knows_rows(c, decision->instance))
+        return false;
+    uint32_t n = decision->rows
+                     ? decision->n_rows
+                     : rlf_control_track(c, decision->instance)->n_rows;
+    for (uint32_t k = 0; k < n && !any; k++) {
+        rlf_arena_reset(c->scratch);
+        any = crosses(c, in, decision->rows ? decision->rows[k] : k, samplers,
+                      busy);
+    }
+    return any;
+}
+
 bool
 rlf_control_blocks_samplers(rlf_control *c, const rlf_decision *decision)
 {
@@ -231,6 +288,9 @@ rlf_control_blocks_samplers(rlf_control *c, const rlf_decision *decision)
         return true; /* it waits for everyone anyway */
     const rlf_instance *in = rlf_control_instance(c, decision->instance);
     const rlf_node_place *place = rlf_control_place(c, in->node);
+    if (decision->kind == RLF_NEXT_RUN &&
+        place->partition == RLF_PARTITION_NEAR)
+        return any_crosses(c, decision, samplers);
     if (decision->kind == RLF_NEXT_RUN &&
         place->partition != RLF_PARTITION_WHOLE)
         return false; /* that goes where it is free, or has what it needs */

@@ -1,6 +1,7 @@
 /* The estimate of a step's seconds beside the simulation of the same plan:
  * random programs of one to four models, on random clusters with slow and fast
- * links, in random placements that no search has chosen.
+ * links, in random placements that no search has chosen. Programs from number
+ * KINDS_FROM on sample ahead, on machines of two kinds.
  *
  *     RLFLOW_TEST_ESTIMATE=N     so many programs, and a table of how far
  *                                estimates are from simulations
@@ -17,6 +18,7 @@
 #include "tests/put.h"
 
 enum { MODELS = 4, PLACES = 4, WARM = 2, STEPS = 2, DRAWN = 6, MOST = 1 << 16 };
+enum { KINDS_FROM = 100000 };
 
 /* ---- random programs ---- */
 
@@ -26,6 +28,7 @@ typedef struct made {
     const char *name; /* the name of the model at hand */
     int machines, count, ranks, layers;
     bool across; /* links between machines are slower than 1e10 B/s */
+    bool kinds;  /* there are two machines, each of a kind of its own */
     rlf_buf cluster, text, place;
     const char *prompts, *lengths;
 } made;
@@ -46,7 +49,7 @@ between(made *m, double least, double most)
 static void
 make_cluster(made *m)
 {
-    m->machines = 1 + below(m, 4);
+    m->machines = m->kinds ? 2 : 1 + below(m, 4);
     m->count = 2 + below(m, 3);
     m->ranks = m->machines * m->count;
     double across = between(m, 1e8, 1e11);
@@ -56,9 +59,21 @@ make_cluster(made *m)
                    "device d = gpu(bf16: 3e14, f32: 2e13, memory: 8e10, "
                    "bandwidth: 2e12, launch: 6e-6)\n"
                    "machine m = node(d, count: %d, link: %.3g, start: %.2g, "
-                   "host: 1e12, copy: 2e10, cores: 64)\n"
-                   "cluster c = net(m, count: %d, link: %.3g, start: %.2g)\n",
-                   m->count, inside, between(m, 1e-6, 3e-5), m->machines,
+                   "host: 1e12, copy: 2e10, cores: 64)\n",
+                   m->count, inside, between(m, 1e-6, 3e-5));
+    const char *all = rlf_arena_printf(m->arena, "m, count: %d", m->machines);
+    if (m->kinds) {
+        rlf_buf_printf(
+            &m->cluster,
+            "device e = gpu(bf16: 9e14, f32: 6e13, memory: 8e10, "
+            "bandwidth: 3.3e12, launch: 6e-6)\n"
+            "machine k = node(e, count: %d, link: %.3g, start: 8e-6, "
+            "host: 1e12, copy: 2e10, cores: 64)\n",
+            m->count, inside);
+        all = below(m, 2) ? "m, k" : "k, m";
+    }
+    rlf_buf_printf(&m->cluster,
+                   "cluster c = net(%s, link: %.3g, start: %.2g)\n", all,
                    across, between(m, 5e-6, 1e-3));
 }
 
@@ -81,7 +96,7 @@ place_on(made *m, const char *call, const char *more)
         first = below(m, m->ranks / m->count) * m->count +
                 below(m, m->count / size) * size;
     } else {
-        int n = 1 + below(m, m->machines);
+        int n = 1 + below(m, m->kinds ? 1 : m->machines);
         size = n * m->count;
         first = below(m, m->machines - n + 1) * m->count;
     }
@@ -126,7 +141,7 @@ make_program(made *m)
 {
     bool judge = below(m, 2), critic = !below(m, 3), ref = below(m, 2);
     bool sum = ref && below(m, 2), minis = !below(m, 4);
-    int ahead = below(m, 4) ? 0 : 1 + below(m, 2);
+    int ahead = below(m, 4) && !m->kinds ? 0 : 1 + below(m, 2);
     int batch = 16 << below(m, 2), each = 1 << below(m, 4);
     int longest = 64 << below(m, 4);
     rlf_buf_puts(&m->text,
@@ -198,7 +213,10 @@ make_program(made *m)
 static void
 make(made *m, uint32_t number, rlf_arena *arena)
 {
-    *m = (made){.arena = arena, .random = rlf_splitmix_begin(7, number)};
+    bool kinds = number >= KINDS_FROM;
+    *m = (made){.arena = arena,
+                .random = rlf_splitmix_begin(7, number % KINDS_FROM),
+                .kinds = kinds};
     make_cluster(m);
     make_program(m);
 }
@@ -218,8 +236,9 @@ typedef struct pair {
 } pair;
 
 /* Kinds of calls: generate, read, update; in one stage or some; of links that
- * are slower than 1e10 B/s or not. And whole steps. */
-enum { KINDS = 3 * 2 * 2 + 2 };
+ * are slower than 1e10 B/s or not. And whole steps; STEPS_AHEAD: of samples
+ * that are made ahead on machines of two kinds. */
+enum { KINDS = 3 * 2 * 2 + 3, STEPS_OWN = KINDS - 3, STEPS_AHEAD = KINDS - 1 };
 static pair *pairs[KINDS];
 static int n_pairs[KINDS];
 
@@ -236,8 +255,10 @@ static const char *
 word_of(int kind, rlf_arena *arena)
 {
     static const char *const words[] = {"generate", "read", "update"};
-    if (kind >= KINDS - 2)
-        return kind == KINDS - 2 ? "step" : "step, slow links";
+    if (kind >= STEPS_OWN)
+        return kind == STEPS_OWN     ? "step"
+               : kind == STEPS_AHEAD ? "step, ahead, machines of two kinds"
+                                     : "step, slow links";
     return rlf_arena_printf(arena, "%s%s%s", words[kind / 4],
                             kind & 2 ? ", stages" : "",
                             kind & 1 ? ", slow links" : "");
@@ -293,7 +314,7 @@ compare(const made *m, rlf_session *s, const rlf_pareto *f, const int *choice,
         for (size_t k = 0; k < s->graph->nodes.count; k++)
             if (rlf_pareto_call_of(f, &s->graph->nodes.data[k]) == i)
                 simulated += mean->calls[k];
-        if (simulated > 0)
+        if (simulated > 0 && !m->kinds)
             note_pair((int)p->calls[i].kind * 4 + 2 * (at->pp > 1) + slow,
                       seconds, simulated);
         if (print)
@@ -305,7 +326,8 @@ compare(const made *m, rlf_session *s, const rlf_pareto *f, const int *choice,
                    100 * (seconds / simulated - 1),
                    rlf_estimate_move(e, choice, i));
     }
-    note_pair(KINDS - 2 + m->across, period, mean->step);
+    note_pair(m->kinds ? STEPS_AHEAD : STEPS_OWN + m->across, period,
+              mean->step);
     if (print)
         printf("#   %4u step%s %.4g simulated %.4g (%+.1f %%)\n", number,
                across ? " slow" : "", period, mean->step,
@@ -429,6 +451,28 @@ within(int kind, double most, bool print)
     return n ? (double)near / n : 1;
 }
 
+/* Programs of which a run let ranks stand idle: each is as long as estimated.
+ */
+static void
+test_known(void)
+{
+    static const struct {
+        uint32_t number;
+        const char *what;
+    } known[] = {
+        {KINDS_FROM + 312, "what an update reads is sent while others sample"},
+        {KINDS_FROM + 706, "... before another update begins"},
+        {KINDS_FROM + 649, "samples are sent before weights of later steps"},
+        {KINDS_FROM + 485, "... and before weights of what reads them"},
+        {KINDS_FROM + 713, "who samples next waits for nobody's values"},
+    };
+    for (size_t i = 0; i < RLF_COUNT(known); i++) {
+        n_pairs[STEPS_AHEAD] = 0;
+        ok(look(known[i].number, false) && within(STEPS_AHEAD, 0.1, false) == 1,
+           "%s", known[i].what);
+    }
+}
+
 int
 main(void)
 {
@@ -446,18 +490,23 @@ main(void)
     put(arena, "rows.jsonl", rows.p);
     for (int i = 0; i < n; i++)
         compared += look((uint32_t)(first + i), print > 0);
+    for (int i = 0; i < n && !print; i++)
+        compared += look((uint32_t)(KINDS_FROM + i), false);
     printf("# estimate / simulated - 1, in %%\n# %-30s %6s %5s %7s %7s %7s "
            "%7s %7s %7s %7s\n",
            "", "n", "<10%", "least", "1", "5", "50", "95", "99", "most");
     for (int k = 0; k < KINDS; k++)
         within(k, 0.1, set != NULL);
-    ok(compared > n / 2, "%d of %d programs are compared", compared, n);
-    for (int k = 4 * RLF_STAGE_UPDATE; k < KINDS - 2; k++)
+    ok(compared > n / 2, "%d programs are compared", compared);
+    for (int k = 4 * RLF_STAGE_UPDATE; k < STEPS_OWN; k++)
         ok(within(k, 0.1, false) > 0.98, "%s: as long as estimated",
            word_of(k, arena));
-    ok(within(KINDS - 2, 0.1, false) > 0.9 &&
-           within(KINDS - 1, 0.1, false) > 0.9,
+    ok(within(STEPS_OWN, 0.1, false) > 0.9 &&
+           within(STEPS_OWN + 1, 0.1, false) > 0.9,
        "steps are as long as estimated");
+    ok(within(STEPS_AHEAD, 0.1, false) > 0.9,
+       "... where samples are made ahead on machines of two kinds");
+    test_known();
     rlf_buf_free(&rows);
     rlf_arena_free(arena);
     for (int k = 0; k < KINDS; k++)
