@@ -92,26 +92,24 @@ score_quarters(row *const *rows, const int n, const keys *ks, int first,
                const int nq, int64_t d, float s[][BLOCK])
 {
     vf acc[ROWS][4 * QV];
-    for (int r = 0; r < n; r++)
-        for (int i = 0; i < nq * QV; i++)
-            acc[r][i] = vset(0);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int i = 0; i < nq * QV; i++)
+        acc[r][i] = vset(0);
     for (int64_t x = 0; x < d; x++) {
         vf k[4 * QV];
-        _Pragma("GCC unroll 16") for (int i = 0; i < nq * QV; i++) k[i] =
+        UNROLL for (int i = 0; i < nq * QV; i++) k[i] =
             vload(ks->k[first + i / QV] + x * ks->k_ld + i % QV * VL);
         for (int i = 0; n == 1 && i < nq; i++)
             __builtin_prefetch(ks->k[first + i] + x * ks->k_ld + ks->ahead, 0,
                                2);
-        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        UNROLL for (int r = 0; r < n; r++)
         {
             vf q = vset(rows[r]->q[x]);
-            _Pragma("GCC unroll 16") for (int i = 0; i < nq * QV; i++)
-                acc[r][i] = vfma(q, k[i], acc[r][i]);
+            UNROLL for (int i = 0; i < nq * QV; i++) acc[r][i] =
+                vfma(q, k[i], acc[r][i]);
         }
     }
-    for (int r = 0; r < n; r++)
-        for (int i = 0; i < nq * QV; i++)
-            vstore(s[r] + first * QUARTER + i * VL, acc[r][i]);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int i = 0; i < nq * QV; i++)
+        vstore(s[r] + first * QUARTER + i * VL, acc[r][i]);
 }
 
 /* Quarters of one pass: as many as the registers hold. */
@@ -127,38 +125,69 @@ score_rows(row *const *rows, const int n, const keys *ks, int first, int last,
         score_quarters(rows, n, ks, first, 1, d, s);
 }
 
-/* The row's scores become e^(s - m) and its m, l and accumulator move on. */
-static void
-softmax_block(row *r, float *s, const keys *ks, int64_t d)
+/* A row's scores, scaled, in their places, and minus infinity for keys that it
+ * does not see, in the vectors of `first`..`last`-1. Returns the highest. */
+INLINE float
+scale_scores(const row *r, float *s, const keys *ks, int first, int last)
 {
     const float cap = ks->cap, scale = cap != 0 ? ks->scale / cap : ks->scale;
     lanes p = lanes_set(-__builtin_inff());
-    int i0 = r->lo / VL, i1 = (r->hi + VL - 1) / VL;
     vi lane;
-    for (int i = 0; i < VL; i++)
-        lane[i] = i;
-    for (int i = i0; i < i1; i++) {
-        vf x = vload(s + i * VL) * scale;
-        x = cap != 0 ? vtanh(x) * cap : x;
+    UNROLL for (int i = 0; i < VL; i++) lane[i] = i;
+    for (int i = first; cap != 0 && i < last; i++)
+        vstore(s + i * VL, vtanh(vload(s + i * VL) * scale));
+    const vf by = vset(cap != 0 ? cap : scale);
+    UNROLL for (int i = 0; i < NL; i++)
+    {
+        if (i < first || i >= last)
+            continue;
         vi at = lane + i * VL;
-        p.v[i] = vselect((vi)(at >= r->lo) & (vi)(at < r->hi), x, p.v[i]);
+        vi seen = (vi)(at >= r->lo) & (vi)(at < r->hi);
+        p.v[i] = vselect(seen, vload(s + i * VL) * by, p.v[i]);
+        vstore(s + i * VL, p.v[i]);
     }
-    float top = lanes_max(&p);
-    float m = top > r->m ? top : r->m;
-    for (int i = 0; i < NL; i++) {
-        if (i >= i0 && i < i1) {
-            p.v[i] = vexp(p.v[i] - m);
-            vstore(s + i * VL, p.v[i]);
-        } else {
-            p.v[i] = vset(0);
-        }
+    return lanes_max(&p);
+}
+
+/* What was scaled becomes e^(s - m). Returns the sum. */
+INLINE float
+exp_scores(float *s, float m, int first, int last)
+{
+    lanes p = lanes_set(0);
+    UNROLL for (int i = 0; i < NL; i++)
+    {
+        if (i < first || i >= last)
+            continue;
+        p.v[i] = vexp(vload(s + i * VL) - m);
+        vstore(s + i * VL, p.v[i]);
     }
-    float keep = r->l == 0 ? 0 : exp_1(r->m - m);
-    r->l = __builtin_fmaf(r->l, keep, lanes_sum(&p));
-    r->m = m;
-    if (keep != 1)
-        for (int64_t x = 0; x < d; x += VL)
-            store_part(r->o + x, load_part(r->o + x, d - x) * keep, d - x);
+    return lanes_sum(&p);
+}
+
+/* The scores of n rows, with the keys in the vectors of `first`..`last`-1,
+ * become e^(s - m), and each row's m, l and accumulator move on. */
+static void
+softmax_rows(row *const *rows, int n, const keys *ks, int first, int last,
+             int64_t d, float s[][BLOCK])
+{
+    float m[ROWS], gap[2 * VL] = {0}, keep[2 * VL];
+    _Static_assert(ROWS <= 2 * VL, "a gap for each row");
+    for (int r = 0; r < n; r++) {
+        float top = scale_scores(rows[r], s[r], ks, first, last);
+        m[r] = top > rows[r]->m ? top : rows[r]->m;
+        gap[r] = rows[r]->m - m[r];
+    }
+    for (int r = 0; r < n; r += VL)
+        vstore(keep + r, vexp(vload(gap + r)));
+    for (int r = 0; r < n; r++) {
+        row *to = rows[r];
+        float by = to->l == 0 ? 0 : keep[r];
+        if (to->l != 0 && by != 1)
+            for (int64_t x = 0; x < d; x += VL)
+                store_part(to->o + x, load_part(to->o + x, d - x) * by, d - x);
+        to->l = __builtin_fmaf(to->l, by, exp_scores(s[r], m[r], first, last));
+        to->m = m[r];
+    }
 }
 
 INLINE const rlf_real *
@@ -179,28 +208,24 @@ value_strip(row *const *rows, const int n, const keys *ks, int lo, int hi,
             float s[][BLOCK], int64_t x, const int w, int64_t part)
 {
     vf acc[ROWS][MOST_STRIP];
-    for (int r = 0; r < n; r++)
-        for (int i = 0; i < w; i++)
-            acc[r][i] =
-                load_part(rows[r]->o + x + i * VL, i < w - 1 ? VL : part);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int i = 0; i < w; i++)
+        acc[r][i] = load_part(rows[r]->o + x + i * VL, i < w - 1 ? VL : part);
     for (int j = lo; j < hi; j++) {
         const rlf_real *v = value_of(ks, j) + x;
         for (int i = 0; n == 1 && i < w; i++)
             __builtin_prefetch(v + i * VL + ks->ahead, 0, 2);
         vf y[MOST_STRIP];
-        _Pragma("GCC unroll 4") for (int i = 0; i < w; i++) y[i] =
+        UNROLL for (int i = 0; i < w; i++) y[i] =
             rload_part(v + i * VL, i < w - 1 ? VL : part);
-        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        UNROLL for (int r = 0; r < n; r++)
         {
             vf p = vset(s[r][j]);
-            _Pragma("GCC unroll 4") for (int i = 0; i < w; i++) acc[r][i] =
+            UNROLL for (int i = 0; i < w; i++) acc[r][i] =
                 vfma(p, y[i], acc[r][i]);
         }
     }
-    for (int r = 0; r < n; r++)
-        for (int i = 0; i < w; i++)
-            store_part(rows[r]->o + x + i * VL, acc[r][i],
-                       i < w - 1 ? VL : part);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int i = 0; i < w; i++)
+        store_part(rows[r]->o + x + i * VL, acc[r][i], i < w - 1 ? VL : part);
 }
 
 INLINE void
@@ -252,8 +277,7 @@ attend_rows(row *const *rows, const int n, const keys *ks, int64_t d)
         all_hi = rows[r]->hi < all_hi ? rows[r]->hi : all_hi;
     }
     score_rows(rows, n, ks, lo / QUARTER, (hi + QUARTER - 1) / QUARTER, d, s);
-    for (int r = 0; r < n; r++)
-        softmax_block(rows[r], s[r], ks, d);
+    softmax_rows(rows, n, ks, lo / VL, (hi + VL - 1) / VL, d, s);
     if (all_lo >= all_hi) {
         for (int r = 0; r < n; r++)
             value_row(rows[r], ks, rows[r]->lo, rows[r]->hi, d, s + r);

@@ -31,18 +31,18 @@ dot_block(const float *const *x, const int n, const float *t, int first,
     for (int at = first; at < last; at += 2) {
         const float *base = t + at * VL;
         vf acc[ROWS][2];
-        for (int r = 0; r < n; r++)
-            acc[r][0] = acc[r][1] = vset(0);
+        UNROLL for (int r = 0; r < n; r++) acc[r][0] = acc[r][1] = vset(0);
         for (int64_t i = 0; i < d; i++) {
             vf k0 = vload(base + i * BLOCK), k1 = vload(base + i * BLOCK + VL);
-            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+            UNROLL for (int r = 0; r < n; r++)
             {
                 vf y = vset(x[r][i]);
                 acc[r][0] = vfma(y, k0, acc[r][0]);
                 acc[r][1] = vfma(y, k1, acc[r][1]);
             }
         }
-        for (int r = 0; r < n; r++) {
+        UNROLL for (int r = 0; r < n; r++)
+        {
             vstore(s[r] + at * VL, acc[r][0]);
             vstore(s[r] + (at + 1) * VL, acc[r][1]);
         }
@@ -68,21 +68,20 @@ INLINE void
 outer_strip(const strip *s, const int n, int64_t i, const int nv, int64_t part)
 {
     vf y[ROWS][STRIP];
-    for (int r = 0; r < n; r++)
-        for (int v = 0; v < nv; v++)
-            y[r][v] = load_part(s->x[r] + i + v * VL, v < nv - 1 ? VL : part);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int v = 0; v < nv; v++)
+        y[r][v] = load_part(s->x[r] + i + v * VL, v < nv - 1 ? VL : part);
     for (int64_t j = s->lo; j < s->hi; j++) {
         float *out = s->out + j * s->ld + i;
         vf acc[STRIP];
-        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[v] =
+        UNROLL for (int v = 0; v < nv; v++) acc[v] =
             load_part(out + v * VL, v < nv - 1 ? VL : part);
-        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        UNROLL for (int r = 0; r < n; r++)
         {
             vf w = vset(s->w[r][j]);
-            _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[v] =
+            UNROLL for (int v = 0; v < nv; v++) acc[v] =
                 vfma(w, y[r][v], acc[v]);
         }
-        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++)
+        UNROLL for (int v = 0; v < nv; v++)
             store_part(out + v * VL, acc[v], v < nv - 1 ? VL : part);
     }
 }
@@ -91,26 +90,24 @@ INLINE void
 keys_strip(const strip *s, const int n, int64_t i, const int nv, int64_t part)
 {
     vf acc[ROWS][STRIP];
-    for (int r = 0; r < n; r++)
-        for (int v = 0; v < nv; v++)
-            acc[r][v] =
-                load_part(s->rows[r].dq + i + v * VL, v < nv - 1 ? VL : part);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int v = 0; v < nv; v++)
+        acc[r][v] =
+            load_part(s->rows[r].dq + i + v * VL, v < nv - 1 ? VL : part);
     for (int64_t j = s->lo; j < s->hi; j++) {
         const float *k = s->k + j * s->ld + i;
         vf y[STRIP];
-        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) y[v] =
+        UNROLL for (int v = 0; v < nv; v++) y[v] =
             load_part(k + v * VL, v < nv - 1 ? VL : part);
-        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        UNROLL for (int r = 0; r < n; r++)
         {
             vf w = vset(s->w[r][j]);
-            _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[r][v] =
+            UNROLL for (int v = 0; v < nv; v++) acc[r][v] =
                 vfma(w, y[v], acc[r][v]);
         }
     }
-    for (int r = 0; r < n; r++)
-        for (int v = 0; v < nv; v++)
-            store_part(s->rows[r].dq + i + v * VL, acc[r][v],
-                       v < nv - 1 ? VL : part);
+    UNROLL for (int r = 0; r < n; r++) UNROLL for (int v = 0; v < nv; v++)
+        store_part(s->rows[r].dq + i + v * VL, acc[r][v],
+                   v < nv - 1 ? VL : part);
 }
 
 // clang-format off

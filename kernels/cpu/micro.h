@@ -6,8 +6,6 @@
 
 #include "kernels/cpu/panel.h"
 
-#define UNROLL _Pragma("GCC unroll 16")
-
 // clang-format off
 /* X(rows, vectors) for 1 to MR rows */
 #if MR == 9

@@ -16,28 +16,44 @@ _Static_assert(RLF_PACK_ROWS % NR == 0, "whole panels");
 
 /* ---- packing ----------------------------------------------------------- */
 
-/* Panel p, for FORWARD: transposed in strips of 16 k, so that both sides stay
- * in cache. */
+/* Columns i0..i1-1 of n rows become those of a panel, number by number. */
+INLINE void
+turn_numbers(const float *w, int64_t ld, int64_t i0, int64_t i1, int64_t n,
+             void *out, const bool bf16)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = i0; i < i1; i++)
+            if (bf16)
+                ((uint16_t *)out)[i * NR + j] =
+                    (uint16_t)(rlf_f32_bits(w[j * ld + i]) >> 16);
+            else
+                ((float *)out)[i * NR + j] = w[j * ld + i];
+}
+
+/* Panel p, for FORWARD: transposed in strips of 64 k, so that both sides stay
+ * in cache, and f32 by 8 rows of 8. */
 INLINE void
 pack_forward(const rlf_product_pack_args *a, int64_t p, const bool bf16)
 {
     int64_t k = a->cols, ld = or_dense(a->ldw, a->cols);
     int64_t w = a->rows - p * NR < NR ? a->rows - p * NR : NR;
-    float *out = (float *)a->packed + p * NR * k;
-    uint16_t *narrow = (uint16_t *)a->packed + p * NR * k;
+    size_t number = bf16 ? sizeof(uint16_t) : sizeof(float);
+    char *out = (char *)a->packed + (size_t)(p * NR * k) * number;
     if (w < NR)
-        memset(bf16 ? (void *)narrow : (void *)out, 0,
-               (size_t)(NR * k) * (bf16 ? sizeof *narrow : sizeof *out));
-    for (int64_t i0 = 0; i0 < k; i0 += 16) {
-        int64_t i1 = i0 + 16 < k ? i0 + 16 : k;
-        for (int64_t j = 0; j < w; j++) {
-            const float *row = a->w + (p * NR + j) * ld;
-            for (int64_t i = i0; i < i1; i++)
-                if (bf16)
-                    narrow[i * NR + j] = (uint16_t)(rlf_f32_bits(row[i]) >> 16);
-                else
-                    out[i * NR + j] = row[i];
+        memset(out, 0, (size_t)(NR * k) * number);
+    for (int64_t i0 = 0; i0 < k; i0 += 64) {
+        int64_t i1 = i0 + 64 < k ? i0 + 64 : k, j = 0;
+        const float *rows = a->w + p * NR * ld;
+#if VL >= 8
+        for (; !bf16 && j + 8 <= w; j += 8, rows += 8 * ld) {
+            float *to = (float *)out + j;
+            int64_t i = i0;
+            for (; i + 8 <= i1; i += 8)
+                transpose_8(rows + i, ld, to + i * NR, NR);
+            turn_numbers(rows, ld, i, i1, 8, to, false);
         }
+#endif
+        turn_numbers(rows, ld, i0, i1, w - j, out + (size_t)j * number, bf16);
     }
 }
 

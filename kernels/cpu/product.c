@@ -627,7 +627,11 @@ copy_tiles(const float *dy, int64_t lddy, int64_t rows, int64_t kc, float *out)
         float *to = out;
         int64_t left = rows;
         for (; left >= MR; left -= MR, from += MR, to += MR * kc)
-            memcpy(to, from, MR * sizeof *to); /* a few moves */
+#if VL > MR
+            vstore_n(to, vload_n(from, MR), MR);
+#else
+            memcpy(to, from, MR * sizeof *to);
+#endif
         if (left)
             memcpy(to, from, (size_t)left * sizeof *to);
     }

@@ -31,6 +31,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Before a loop over constant bounds. Sums in an array of vectors stay in
+ * registers only if every loop over them is unrolled. */
+#define UNROLL _Pragma("GCC unroll 16")
+
 typedef float vf __attribute__((vector_size(VL * 4)));
 typedef int32_t vi __attribute__((vector_size(VL * 4)));
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
@@ -277,8 +281,7 @@ INLINE lanes
 lanes_set(float x)
 {
     lanes s;
-    for (int i = 0; i < NL; i++)
-        s.v[i] = vset(x);
+    UNROLL for (int i = 0; i < NL; i++) s.v[i] = vset(x);
     return s;
 }
 
@@ -309,11 +312,9 @@ INLINE float
 lanes_sum(const lanes *s)
 {
     vf t[NL];
-    for (int i = 0; i < NL; i++)
-        t[i] = s->v[i];
-    for (int w = NL / 2; w >= 1; w /= 2)
-        for (int i = 0; i < w; i++)
-            t[i] += t[i + w];
+    UNROLL for (int i = 0; i < NL; i++) t[i] = s->v[i];
+    UNROLL for (int w = NL / 2; w >= 1; w /= 2)
+        UNROLL for (int i = 0; i < w; i++) t[i] += t[i + w];
 #if VL == 16
     return fold_sum(_mm256_add_ps(_mm512_castps512_ps256((__m512)t[0]),
                                   _mm512_extractf32x8_ps((__m512)t[0], 1)));
@@ -328,8 +329,7 @@ INLINE float
 lanes_max(const lanes *s)
 {
     vf t = s->v[0];
-    for (int i = 1; i < NL; i++)
-        t = vmax(t, s->v[i]);
+    UNROLL for (int i = 1; i < NL; i++) t = vmax(t, s->v[i]);
 #if VL == 16
     return fold_max(_mm256_max_ps(_mm512_castps512_ps256((__m512)t),
                                   _mm512_extractf32x8_ps((__m512)t, 1)));
@@ -347,17 +347,20 @@ INLINE void
 transpose_regs(__m256 a[8], float *out, int64_t to)
 {
     __m256 b[8];
-    for (int i = 0; i < 8; i += 2) {
+    UNROLL for (int i = 0; i < 8; i += 2)
+    {
         b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
         b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
     }
-    for (int i = 0; i < 8; i += 4) {
+    UNROLL for (int i = 0; i < 8; i += 4)
+    {
         a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
         a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
         a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
         a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
     }
-    for (int i = 0; i < 4; i++) {
+    UNROLL for (int i = 0; i < 4; i++)
+    {
         _mm256_storeu_ps(out + i * to,
                          _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
         _mm256_storeu_ps(out + (i + 4) * to,
@@ -370,8 +373,7 @@ INLINE void
 transpose_8(const float *x, int64_t ld, float *out, int64_t to)
 {
     __m256 a[8];
-    for (int i = 0; i < 8; i++)
-        a[i] = _mm256_loadu_ps(x + i * ld);
+    UNROLL for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_ps(x + i * ld);
     transpose_regs(a, out, to);
 }
 #endif
