@@ -50,6 +50,7 @@ libgrammar_a_SOURCES = \
 	%D%/op.def \
 	%D%/origin.c \
 	%D%/origin.h \
+	%D%/pair.c \
 	%D%/param.c \
 	%D%/parse.c \
 	%D%/parse.h \

@@ -701,6 +701,8 @@ emit_part(rlf_lower *l, int part)
             l->ahead = k % 2 == 0;
             rlf_lower_programs(l, part, terms[k].data, terms[k].count, k >= 2);
         }
+        if (s->items.data[item].joined)
+            continue;
         emit_item(l, item, part);
         emit_regions(l, item);
     }
@@ -756,9 +758,11 @@ find_retokenizing(rlf_graph *graph)
         if (node->receiver < 0)
             continue;
         bool *out = &graph->resources.data[node->receiver].retokenizes;
-        if (node->class->live && node->class->level == RLF_LEVEL_SAMPLE)
+        bool score =
+            node->class->live && node->class->level == RLF_LEVEL_SAMPLE;
+        for (int k = 0; score && k < node->n_inputs; k++)
             *out =
-                *out || is_retokenized(graph, node->receiver, node->inputs[0]);
+                *out || is_retokenized(graph, node->receiver, node->inputs[k]);
         for (int k = 0; node->loss && k < node->loss->n_calls; k++) {
             const rlf_live_call *call = &node->loss->calls[k];
             if (call->class->level == RLF_LEVEL_SAMPLE)
@@ -796,6 +800,7 @@ rlf_sema_lower(rlf_sema *s)
     mark(&l);
     rlf_lower_ahead(&l);
     number_sites(&l);
+    rlf_lower_pairs(s);
     demand_part(&l, 0);
     share_readers(s);
     check_readers(s);

@@ -1,6 +1,7 @@
 /* Declarations that the files of lowering share: lower.c makes nodes of items,
- * ahead.c finds those that are made ahead, program.c makes expression programs
- * of terms, vocab.c those over the vocabulary. Private to grammar. */
+ * ahead.c finds those that are made ahead, pair.c joins readings, program.c
+ * makes expression programs of terms, vocab.c those over the vocabulary.
+ * Private to grammar. */
 #ifndef RLF_GRAMMAR_LOWER_H
 #define RLF_GRAMMAR_LOWER_H
 
@@ -46,6 +47,11 @@ typedef struct rlf_lower {
 
 /* Mark the items and terms that are made ahead. */
 void rlf_lower_ahead(rlf_lower *l);
+
+/* ---- pair.c ---- */
+
+/* Make one item of calls that read paired sets. */
+void rlf_lower_pairs(rlf_sema *s);
 
 /* ---- vocab.c: what is reduced over vocab ---- */
 

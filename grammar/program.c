@@ -465,7 +465,8 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
         for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
             loss->words[i].derivative[k] =
                 d->output_of_input[loss->words[i].result[k]];
-    loss->reach = rlf_loss_reach(loss);
     loss->shared = u->shared != NULL;
+    rlf_loss_find_passes(s->graph, node->inputs, loss);
+    loss->reach = rlf_loss_reach(loss);
     node->loss = loss;
 }

@@ -205,6 +205,7 @@ typedef struct rlf_item {
                     metric, and then used by all: nothing is random in it */
     bool looking;
     bool ahead; /* lower.c: it is made so many steps ahead */
+    bool joined; /* pair.c: another item gives what it gave */
     int node;   /* lower.c: the graph's node */
     rlf_span span;
 } rlf_item;

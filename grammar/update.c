@@ -332,26 +332,62 @@ options(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_item *item,
     return good;
 }
 
+/* Does the update read values per word at the set's tokens? */
+static bool
+reads_words(const rlf_update_statement *u, int set)
+{
+    for (size_t i = 0; i < u->calls.count; i++)
+        if (u->calls.data[i].set == set &&
+            u->calls.data[i].class->level == RLF_LEVEL_VOCAB)
+            return true;
+    return false;
+}
+
+/* Has another of the calls a set of responses to the same prompts? *apart: so,
+ * but not in one pass. */
+static bool
+is_paired(const rlf_sema *s, const rlf_update_statement *u, int set,
+          bool *apart)
+{
+    const rlf_set *sets = s->graph->sets.data;
+    bool any = false;
+    for (size_t i = 0; i < u->calls.count; i++) {
+        int other = u->calls.data[i].set;
+        if (other == set || !rlf_sets_paired(&sets[other], &sets[set]))
+            continue;
+        bool words = reads_words(u, set) || reads_words(u, other);
+        *apart |= words;
+        any |= !words;
+    }
+    return any;
+}
+
 /* Samples share a prompt only if it has several. */
 static void
 check_shared(rlf_sema *s, const rlf_update_statement *u)
 {
-    bool any = false, made = false;
+    bool any = false, made = false, words = false;
     for (size_t i = 0; i < u->calls.count; i++) {
-        const rlf_set *d = &s->graph->sets.data[u->calls.data[i].set];
+        int set = u->calls.data[i].set;
+        const rlf_set *d = &s->graph->sets.data[set];
         made |= d->samples != d->prompts;
         any |= d->samples != d->prompts && !d->single;
+        any |= is_paired(s, u, set, &words);
     }
     if (any || !u->shared)
         return;
     const char *set = s->graph->sets.data[u->calls.data[0].set].name;
-    const char *text = "'%s' has one sample of each prompt: no other shares it";
+    const char *text =
+        words ? "responses whose values per word of the vocabulary are read "
+                "share no prompt with those of another set"
+              : "'%s' has one sample of each prompt: no other shares it";
     rlf_diag *diag =
         made ? rlf_diag_warning(s->diags, "update", u->shared->span, text, set)
              : rlf_diag_error(s->diags, "update", u->shared->span, text, set);
     rlf_diag_hint(s->diags, diag,
-                  "leave shared: true out, or sample several responses to a "
-                  "prompt (n: of generate)");
+                  "leave shared: true out, sample several responses to a "
+                  "prompt (n: of generate), or train on two responses of each "
+                  "row");
 }
 
 /* Output `r` of the update as an argument of `item`. */

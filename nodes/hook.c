@@ -552,7 +552,7 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 static double
 count_rows(const rlf_load *load, const rlf_node *node)
 {
-    return (double)rlf_load_own(load, node->inputs[0]).n;
+    return (double)rlf_load_own(load, (rlf_read_sets){node->inputs, 1}).n;
 }
 
 /* Host memory while one call for so many rows goes on: the texts that it gives,

@@ -23,8 +23,7 @@ take_member(const int *lane, uint32_t n, int member, rlf_range has,
         out->rows[member][i] = (uint32_t)rows[i];
 }
 
-/* Gives each sample a lane: one that shares the beginning of the one before it
- * the same. */
+/* Gives each sample a lane: one that follows the one before it the same. */
 static rlf_status
 assign(const rlf_sequence *seqs, uint32_t n, int lanes, rlf_arena *pool,
        rlf_err *err, int *lane)
@@ -33,13 +32,13 @@ assign(const rlf_sequence *seqs, uint32_t n, int lanes, rlf_arena *pool,
     int *of = RLF_NEW_ARRAY(pool, int, n + 1);
     uint32_t units = 0;
     for (uint32_t i = 0; i < n; i++) {
-        units += !seqs[i].shared;
+        units += !seqs[i].follows;
         length[units - 1] += (int64_t)seqs[i].n_prompt + seqs[i].n_response -
                              (int64_t)seqs[i].shared;
     }
     RLF_TRY(rlf_lanes_deal(length, units, lanes, err, of));
     for (uint32_t i = 0, unit = 0; i < n; i++) {
-        unit += !seqs[i].shared;
+        unit += !seqs[i].follows;
         lane[i] = of[unit - 1];
     }
     return RLF_OK;
@@ -75,26 +74,30 @@ rlf_update_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
     return RLF_OK;
 }
 
-/* Values that a member's samples have in one column. */
+/* Values that a member's samples of the set have in one column. */
 static size_t
-count_values(const rlf_update_lanes *l, int member, const rlf_rows *rows,
+count_values(const rlf_update_lanes *l, int member, const rlf_update_set *set,
              bool on_samples)
 {
-    if (on_samples)
-        return l->n_rows[member];
     size_t count = 0;
-    for (uint32_t i = 0; i < l->n_rows[member]; i++)
-        count += rows->tokens->length[l->rows[member][i]];
+    for (uint32_t i = 0; i < l->n_rows[member]; i++) {
+        uint32_t at = l->rows[member][i];
+        if (at % set->of == set->index)
+            count += on_samples ? 1 : set->rows->tokens->length[at / set->of];
+    }
     return count;
 }
 
 /* Between a column and the values of a member, in the order of its samples. */
 static double *
-copy_values(const rlf_update_lanes *l, int member, const rlf_rows *rows,
+copy_values(const rlf_update_lanes *l, int member, const rlf_update_set *set,
             bool on_samples, double *column, double *values, bool out)
 {
+    const rlf_rows *rows = set->rows;
     for (uint32_t i = 0; i < l->n_rows[member]; i++) {
-        uint32_t row = l->rows[member][i];
+        uint32_t row = l->rows[member][i] / set->of;
+        if (l->rows[member][i] % set->of != set->index)
+            continue;
         uint64_t first = on_samples ? row : rows->tokens->offset[row];
         uint32_t n = on_samples ? 1 : rows->tokens->length[row];
         for (uint32_t t = 0; t < n; t++, values++)
@@ -107,7 +110,7 @@ copy_values(const rlf_update_lanes *l, int member, const rlf_rows *rows,
 }
 
 rlf_status
-rlf_update_lanes_share(const rlf_update_lanes *l, const rlf_rows *rows,
+rlf_update_lanes_share(const rlf_update_lanes *l, const rlf_update_set *set,
                        bool on_samples, double *const *columns, int n_columns,
                        rlf_arena *pool, rlf_err *err)
 {
@@ -116,7 +119,7 @@ rlf_update_lanes_share(const rlf_update_lanes *l, const rlf_rows *rows,
     size_t *bytes = RLF_NEW_ARRAY(pool, size_t, l->n_members), all = 0;
     size_t own = 0; /* where this member's begin */
     for (int d = 0; d < l->n_members; d++) {
-        bytes[d] = count_values(l, d, rows, on_samples) * (size_t)n_columns *
+        bytes[d] = count_values(l, d, set, on_samples) * (size_t)n_columns *
                    sizeof(double);
         own = d == l->self ? all : own;
         all += bytes[d];
@@ -126,12 +129,11 @@ rlf_update_lanes_share(const rlf_update_lanes *l, const rlf_rows *rows,
                           "values that replicas share", err, &values));
     double *mine = (double *)(void *)(values + own);
     for (int k = 0; k < n_columns; k++)
-        mine =
-            copy_values(l, l->self, rows, on_samples, columns[k], mine, true);
+        mine = copy_values(l, l->self, set, on_samples, columns[k], mine, true);
     RLF_TRY(rlf_group_all_gatherv(l->dp, values + own, bytes, values, err));
     double *at = (double *)(void *)values;
     for (int d = 0; d < l->n_members; d++)
         for (int k = 0; k < n_columns; k++)
-            at = copy_values(l, d, rows, on_samples, columns[k], at, false);
+            at = copy_values(l, d, set, on_samples, columns[k], at, false);
     return RLF_OK;
 }

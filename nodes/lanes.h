@@ -2,7 +2,7 @@
  * data-parallel group tell each other about theirs.
  *
  * The samples go to lanes by their lengths alone (engine/layout/lanes.h), those
- * that share a beginning (nodes/model/prefix.h) together; a rank takes its
+ * that follow others (nodes/model/prefix.h) with them; a rank takes its
  * lanes one after another. Everything else of an update is
  * computed from the live values of all samples, which every rank therefore
  * gets: 4 bytes a response token and live call. */
@@ -11,6 +11,14 @@
 
 #include "engine/graph/class.h"
 #include "nodes/sequences.h"
+
+/* One of so many sets that are trained on by turns: sample i of it is in place
+ * i * of + index among all. */
+typedef struct rlf_update_set {
+    int input; /* the input of the node */
+    rlf_rows *rows;
+    uint32_t index, of;
+} rlf_update_set;
 
 typedef struct rlf_update_lanes {
     struct rlf_group *dp; /* NULL: all samples are this rank's */
@@ -29,7 +37,7 @@ rlf_status rlf_update_lanes_take(const rlf_model *model,
 /* Make `columns` (values on the set's tokens, or on its samples) whole: each
  * member has filled in its own samples. */
 rlf_status rlf_update_lanes_share(const rlf_update_lanes *lanes,
-                                  const rlf_rows *rows, bool on_samples,
+                                  const rlf_update_set *set, bool on_samples,
                                   double *const *columns, int n_columns,
                                   rlf_arena *pool, rlf_err *err);
 

@@ -1,7 +1,9 @@
 /* Readings of a set by a model: logprob and value per response token, score per
  * sample. One forward pass without gradients, cut into micro-batches, in which
- * samples of one prompt share what it is computed to. Live calls in an update
- * are not run here: they are part of it (update.c). */
+ * samples of one prompt share what it is computed to. Sets of the same rows, as
+ * two given responses to each prompt, are inputs of one node (grammar/pair.c),
+ * which gives a column for each and takes their samples by turns. Live calls in
+ * an update are not run here: they are part of it (update.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,17 +33,19 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
-    const rlf_rows *rows = call->in[0].rows;
-    return rlf_column_try(
-        call->env->pool,
-        rlf_read_kind_of(call->node->class) == RLF_READ_SCORE ? rows->samples
-                                                              : rows->tokens,
-        false, "what a model says of samples", err, &call->out[0].column);
+    bool score = rlf_read_kind_of(call->node->class) == RLF_READ_SCORE;
+    for (int k = 0; k < call->node->n_inputs; k++) {
+        const rlf_rows *rows = call->in[k].rows;
+        RLF_TRY(rlf_column_try(
+            call->env->pool, score ? rows->samples : rows->tokens, false,
+            "what a model says of samples", err, &call->out[k].column));
+    }
+    return RLF_OK;
 }
 
 /* Sequences that are read together. */
 typedef struct micro {
-    uint32_t first, count; /* samples of the piece */
+    uint32_t first, count; /* sequences of the piece */
 } micro;
 
 /* One call. */
@@ -51,7 +55,8 @@ typedef struct reader {
     rlf_pass *pass;
     const uint32_t *rows; /* of the piece, ascending, so that those of a prompt
                              follow one another; NULL: all */
-    rlf_sequence *seqs;
+    uint32_t n_rows, n_sets;
+    rlf_sequence *seqs; /* row by row one of each set */
     RLF_VEC(micro) micros;
 } reader;
 
@@ -84,8 +89,6 @@ put_result(reader *r, micro m, rlf_err *err)
     rlf_call *call = r->call;
     rlf_pass *pass = r->pass;
     rlf_read_kind kind = rlf_read_kind_of(call->node->class);
-    const rlf_rows *rows = call->in[0].rows;
-    double *out = call->out[0].column.number;
     if (kind == RLF_READ_LOGPROB)
         RLF_TRY(rlf_head_logprobs(r->model, pass, false, err));
     else
@@ -95,14 +98,16 @@ put_result(reader *r, micro m, rlf_err *err)
         pass, kind == RLF_READ_LOGPROB ? pass->logprob : pass->scalar,
         pass->n_rows, err, got));
     for (uint32_t i = m.first; i < m.first + m.count; i++) {
-        uint32_t row = r->rows ? r->rows[i] : i;
+        uint32_t k = i % r->n_sets, at = i / r->n_sets;
+        uint32_t row = r->rows ? r->rows[at] : at;
+        double *out = call->out[k].column.number;
         if (kind == RLF_READ_SCORE) {
             out[row] = (double)*got++;
             continue;
         }
         uint32_t own = rlf_sequence_own(&r->seqs[i]);
         for (uint32_t t = 0; t < own; t++)
-            out[rlf_sequences_place(rows, row, t)] = (double)*got++;
+            out[rlf_sequences_place(call->in[k].rows, row, t)] = (double)*got++;
     }
     return RLF_OK;
 }
@@ -162,18 +167,42 @@ run_micros(reader *r, rlf_err *err)
     return rlf_transformer_settle(r->pass, err);
 }
 
+/* Reads the samples of all sets, by turns. */
+static rlf_status
+read_samples(reader *r, rlf_err *err)
+{
+    const rlf_call *call = r->call;
+    const rlf_env *env = call->env;
+    const rlf_model_object *object = rlf_model_at(env, call->node->receiver);
+    rlf_read_kind kind = rlf_read_kind_of(call->node->class);
+    uint32_t of = r->n_sets;
+    rlf_sequence *own, *all = NULL;
+    if (of > 1)
+        RLF_TRY(rlf_arena_try(env->pool,
+                              sizeof *all * ((size_t)r->n_rows * of + 1),
+                              "the samples that a model reads", err, &all));
+    for (uint32_t k = 0; k < of; k++) {
+        RLF_TRY(rlf_sequences_read(env, call->in[k].rows, object, kind, r->rows,
+                                   r->n_rows, err, &own));
+        for (uint32_t i = 0; i < r->n_rows && all; i++)
+            all[i * of + k] = own[i];
+    }
+    r->seqs = all ? all : own;
+    return RLF_OK;
+}
+
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
-    rlf_rows *rows = call->in[0].rows;
-    uint32_t n = call->rows ? call->n_rows : rows->samples->count;
+    const rlf_rows *rows = call->in[0].rows;
     rlf_model *model = rlf_model_of(call, call->node->receiver);
-    reader r = {.call = call, .model = model};
+    reader r = {.call = call,
+                .model = model,
+                .n_rows = call->rows ? call->n_rows : rows->samples->count,
+                .n_sets = (uint32_t)call->node->n_inputs};
+    uint32_t n = r.n_rows * r.n_sets;
     RLF_TRY(sort_rows(&r, err));
-    RLF_TRY(rlf_sequences_read(call->env, rows, object,
-                               rlf_read_kind_of(call->node->class), r.rows, n,
-                               err, &r.seqs));
+    RLF_TRY(read_samples(&r, err));
     RLF_TRY(rlf_buffers_pass(model, RLF_USE_READ, err, &r.pass));
     rlf_sequences_share(r.seqs, n, rows_of(call->node));
     call->fed = 0; /* also what is shared: measured times are of such */
@@ -191,16 +220,16 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     const rlf_model *model = rlf_load_model(load, node);
     rlf_read_kind kind = rlf_read_kind_of(node->class);
-    rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
-    rlf_lengths own = rlf_load_own(load, node->inputs[0]);
+    const rlf_read_sets sets = {node->inputs, node->n_inputs};
+    rlf_lengths lengths = rlf_sequences_lengths_of(load, sets);
+    rlf_lengths own = rlf_load_own(load, sets);
     const rlf_piece *piece = load->piece;
     bool one = piece && piece->kind == RLF_PIECE_FORWARD;
     rlf_reading_load reading = {.lengths = &own,
                                 .n_lengths = 1,
                                 .tokens = model->caps.tokens[RLF_USE_READ],
                                 .rows = rows_of(node),
-                                .each =
-                                    rlf_sequences_each(load, node->inputs[0]),
+                                .each = rlf_sequences_each(load, sets),
                                 .logprob = kind == RLF_READ_LOGPROB,
                                 .scalar = kind != RLF_READ_LOGPROB,
                                 .offload = model->offload,
@@ -212,7 +241,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         rlf_cost_read(model->table, &reading, &counts);
     *out = counts.cost;
     if (!piece)
-        out->host = rlf_sequences_bytes(&lengths) +
+        out->host = (sets.n > 1 ? 2 : 1) * rlf_sequences_bytes(&lengths) +
                     4.0 * (double)lengths.n * lengths.response;
     if (!piece && kind == RLF_READ_SCORE)
         out->host += rlf_sequences_score_bytes(load, node, &lengths);

@@ -109,20 +109,38 @@ rlf_sequences_lengths(const rlf_load *load, int value)
                          .response = (uint32_t)size->response};
 }
 
-uint64_t
-rlf_sequences_each(const rlf_load *load, int value)
+rlf_lengths
+rlf_sequences_lengths_of(const rlf_load *load, rlf_read_sets sets)
 {
-    const rlf_set_size *size =
-        &load->sizes->set[load->graph->values.data[value].set];
-    if (load->piece && load->piece->each)
-        return load->piece->each;
-    return (uint64_t)fmax(1, size->samples / fmax(1, size->prompts));
+    rlf_lengths out = {0};
+    double n = sets.n, prompt = 0, response = 0;
+    for (int k = 0; k < sets.n; k++) {
+        rlf_lengths of = rlf_sequences_lengths(load, sets.values[k]);
+        out.n += of.n;
+        prompt += of.prompt / n;
+        response += of.response / n;
+    }
+    out.prompt = (uint32_t)ceil(prompt);
+    out.response = (uint32_t)ceil(response);
+    return out;
 }
 
 uint64_t
-rlf_sequences_together(const rlf_load *load, const rlf_node *node, int value)
+rlf_sequences_each(const rlf_load *load, rlf_read_sets sets)
 {
-    rlf_lengths lengths = rlf_sequences_lengths(load, value);
+    const rlf_set_size *size =
+        &load->sizes->set[load->graph->values.data[sets.values[0]].set];
+    if (load->piece && load->piece->each)
+        return load->piece->each;
+    return (uint64_t)sets.n *
+           (uint64_t)fmax(1, size->samples / fmax(1, size->prompts));
+}
+
+uint64_t
+rlf_sequences_together(const rlf_load *load, const rlf_node *node,
+                       rlf_read_sets sets)
+{
+    rlf_lengths lengths = rlf_sequences_lengths_of(load, sets);
     if (load->piece) {
         lengths.prompt = load->piece->prompt;
         lengths.response = load->piece->response;
@@ -130,7 +148,7 @@ rlf_sequences_together(const rlf_load *load, const rlf_node *node, int value)
     return node->loss && node->loss->shared
                ? (uint64_t)rlf_caps_shared(
                      lengths.prompt, lengths.response,
-                     (double)rlf_sequences_each(load, value))
+                     (double)rlf_sequences_each(load, sets), sets.n)
                : 1;
 }
 
@@ -168,15 +186,15 @@ rlf_load_rows(const rlf_load *load, uint64_t n)
 }
 
 rlf_lengths
-rlf_load_own(const rlf_load *load, int value)
+rlf_load_own(const rlf_load *load, rlf_read_sets sets)
 {
     const rlf_piece *piece = load->piece;
     if (piece)
         return (rlf_lengths){.n = piece->rows,
                              .prompt = piece->prompt,
                              .response = piece->response};
-    rlf_lengths own = rlf_sequences_lengths(load, value);
-    own.n = rlf_load_rows(load, own.n);
+    rlf_lengths own = rlf_sequences_lengths_of(load, sets);
+    own.n = rlf_load_rows(load, own.n / (uint64_t)sets.n) * (uint64_t)sets.n;
     return own;
 }
 

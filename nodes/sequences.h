@@ -36,19 +36,27 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                               rlf_read_kind reading, const uint32_t *which,
                               uint32_t n, rlf_err *err, rlf_sequence **out);
 
+/* Sets that are read by turns, row by row a sample of each. */
+typedef struct rlf_read_sets {
+    const int *values;
+    int n;
+} rlf_read_sets;
+
 /* The lengths of the samples of a set, at its caps. */
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
-/* Samples of a prompt of the set, on average. */
-uint64_t rlf_sequences_each(const rlf_load *load, int value);
+/* ... of all samples of sets: their number, and means. */
+rlf_lengths rlf_sequences_lengths_of(const rlf_load *load, rlf_read_sets sets);
+/* Samples of a prompt of the sets, on average. */
+uint64_t rlf_sequences_each(const rlf_load *load, rlf_read_sets sets);
 /* Those of a prompt that the node, an update, takes together: 1, if it does not
  * say that they share it. */
 uint64_t rlf_sequences_together(const rlf_load *load, const rlf_node *node,
-                                int value);
+                                rlf_read_sets sets);
 /* Those that the rank is assigned of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
-/* The samples of a set that the load is counted for on the rank: those of the
+/* The samples of sets that the load is counted for on the rank: those of the
  * piece, or those that it is assigned of all. */
-rlf_lengths rlf_load_own(const rlf_load *load, int value);
+rlf_lengths rlf_load_own(const rlf_load *load, rlf_read_sets sets);
 /* Is there no piece, or one of this kind? */
 bool rlf_load_has(const rlf_load *load, rlf_piece_kind kind);
 /* Host bytes that reading them leaves in the step's pool. */

@@ -1,8 +1,10 @@
 /* `update m { ... }`: one optimizer step on the sum of its minimize's.
  *
- * Live calls on the same set are read in one pass. The loss's program
- * (engine/expr, differentiated by the grammar) gives for each live value the
- * derivative of the loss. How far those derivatives look decides what is done:
+ * Live calls on the same set are read in one pass, and those on sets of the
+ * same rows where samples share their prompt (rlf_loss_find_passes). The loss's
+ * program (engine/expr, differentiated by the grammar) gives for each live
+ * value the derivative of the loss. How far those derivatives look decides what
+ * is done:
  *
  *   POINT    at the same token: within the head's own tile, in one pass
  *   SAMPLE   within the sample: after the forward pass of the micro-batch
@@ -104,12 +106,13 @@ rlf_update_of(const rlf_call *call)
 
 /* ---- begin ---- */
 
-bool
-rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
-                  const rlf_live_call *live)
+const rlf_update_set *
+rlf_update_serves(const rlf_update_group *g, const rlf_live_call *live)
 {
-    return rlf_live_together(g->live, live) &&
-           u->call->in[live->set_input].rows == g->rows;
+    for (uint32_t k = 0; k < g->n_sets && rlf_live_together(g->live, live); k++)
+        if (g->sets[k].input == live->set_input)
+            return &g->sets[k];
+    return NULL;
 }
 
 /* Of the calls that the loss depends on, the first that is on this set. Those
@@ -134,15 +137,18 @@ static void
 set_drops(const rlf_update *u, rlf_update_group *g)
 {
     const rlf_call *call = u->call;
-    const uint64_t *identity = g->rows->samples->identity;
-    uint64_t set = number_of_set(call->node->loss, g->set_input);
-    rlf_random_key key = {.seed = call->env->seed ^
-                                  rlf_hash_mix(call->iteration + set),
-                          .purpose = RLF_PURPOSE_DROPOUT,
+    const rlf_loss *loss = call->node->loss;
+    rlf_random_key key = {.purpose = RLF_PURPOSE_DROPOUT,
                           .site = call->node->site,
                           .step = call->env->step};
     for (uint32_t i = 0; i < g->n; i++) {
-        key.sample = identity ? identity[g->row[i]] : g->row[i];
+        const rlf_update_set *set = rlf_update_set_of(g, i);
+        const uint64_t *identity = set->rows->samples->identity;
+        uint32_t row = rlf_update_row_of(g, i);
+        key.seed =
+            call->env->seed ^
+            rlf_hash_mix(call->iteration + number_of_set(loss, set->input));
+        key.sample = identity ? identity[row] : row;
         g->seqs[i].drops = key;
     }
 }
@@ -157,22 +163,46 @@ share_prompts(const rlf_update *u, const rlf_update_group *g, rlf_sequence *all,
     RLF_TRY(rlf_arena_try(env->pool, sizeof *prompt * ((size_t)n + 1),
                           "the prompts of samples", err, &prompt));
     for (uint32_t i = 0; i < n; i++)
-        prompt[i] = rlf_rows_prompt_of(env->graph, g->rows, i);
-    rlf_sequences_share_prompts(all, n, prompt,
+        prompt[i] = rlf_rows_prompt_of(env->graph, g->sets[i % g->n_sets].rows,
+                                       i / g->n_sets);
+    rlf_sequences_share_prompts(all, n, g->n_sets, prompt,
                                 g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS);
+    return RLF_OK;
+}
+
+/* The sequences of all samples of the group's sets, by turns; *n: how many. */
+static rlf_status
+read_samples(const rlf_update *u, const rlf_update_group *g,
+             rlf_read_kind reading, uint32_t *n, rlf_err *err,
+             rlf_sequence **out)
+{
+    const rlf_env *env = u->call->env;
+    uint32_t each = g->sets[0].rows->samples->count, of = g->n_sets;
+    rlf_sequence *all = NULL, *own;
+    if (of > 1)
+        RLF_TRY(rlf_arena_try(env->pool, sizeof *all * ((size_t)each * of + 1),
+                              "the samples of an update", err, &all));
+    for (uint32_t k = 0; k < of; k++) {
+        RLF_ASSERT(g->sets[k].rows->samples->count == each);
+        RLF_TRY(rlf_sequences_read(env, g->sets[k].rows, u->object, reading,
+                                   NULL, each, err, &own));
+        for (uint32_t i = 0; i < each && all; i++)
+            all[i * of + k] = own[i];
+    }
+    *n = each * of;
+    *out = all ? all : own;
     return RLF_OK;
 }
 
 /* The sequences of a group: all samples are read, for their lengths decide
  * whose they are. */
 static rlf_status
-take_samples(rlf_update *u, rlf_update_group *g, rlf_read_kind reading,
-             rlf_err *err)
+take_samples(rlf_update *u, rlf_update_group *g, rlf_err *err)
 {
     rlf_sequence *all;
-    uint32_t n = g->rows->samples->count;
-    RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object, reading, NULL,
-                               n, err, &all));
+    uint32_t n;
+    RLF_TRY(
+        read_samples(u, g, rlf_read_kind_of(g->live->class), &n, err, &all));
     if (u->call->node->loss->shared)
         RLF_TRY(share_prompts(u, g, all, n, err));
     RLF_TRY(rlf_update_lanes_take(u->model, all, n, u->call->env->pool, err,
@@ -189,6 +219,22 @@ take_samples(rlf_update *u, rlf_update_group *g, rlf_read_kind reading,
     return RLF_OK;
 }
 
+/* The sets of a pass, in the order of their calls. */
+static void
+take_sets(const rlf_update *u, int pass, rlf_update_group *g)
+{
+    rlf_arena *pool = u->call->env->pool;
+    const rlf_loss *loss = u->call->node->loss;
+    int *inputs = RLF_NEW_ARRAY(pool, int, loss->n_calls);
+    g->n_sets = (uint32_t)rlf_loss_sets(loss, pass, inputs);
+    g->sets = RLF_NEW_ARRAY(pool, rlf_update_set, g->n_sets);
+    for (uint32_t k = 0; k < g->n_sets; k++)
+        g->sets[k] = (rlf_update_set){.input = inputs[k],
+                                      .rows = u->call->in[inputs[k]].rows,
+                                      .index = k,
+                                      .of = g->n_sets};
+}
+
 static rlf_status
 make_groups(rlf_update *u, rlf_err *err)
 {
@@ -198,16 +244,13 @@ make_groups(rlf_update *u, rlf_err *err)
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         rlf_read_kind reading = rlf_read_kind_of(live->class);
-        rlf_update_group *g = u->groups;
-        while (g < u->groups + u->n_groups && !rlf_update_serves(u, g, live))
-            g++;
-        if (g == u->groups + u->n_groups) {
+        rlf_update_group *g = &u->groups[live->pass];
+        if ((uint32_t)live->pass == u->n_groups) {
             u->n_groups++;
             g->live = live;
-            g->set_input = live->set_input;
             g->last = reading == RLF_READ_SCORE;
-            g->rows = u->call->in[live->set_input].rows;
-            RLF_TRY(take_samples(u, g, reading, err));
+            take_sets(u, live->pass, g);
+            RLF_TRY(take_samples(u, g, err));
         }
         bool lm = reading == RLF_READ_LOGPROB || reading == RLF_READ_WORDS;
         g->logprob |= reading == RLF_READ_LOGPROB;
@@ -234,7 +277,7 @@ open_words(rlf_update *u, rlf_err *err)
         rlf_vocab_plan *plan = &s->words[i];
         for (uint32_t k = 0; k < u->n_groups; k++) {
             rlf_update_group *g = &u->groups[k];
-            if (g->last || g->set_input != plan->words->set_input)
+            if (g->last || g->sets[0].input != plan->words->set_input)
                 continue;
             RLF_TRY(rlf_vocab_tile_open(plan, u->call, live, err, &g->words));
             RLF_TRY(rlf_vocab_take(g->words, g->seqs, g->row, g->n, err));
@@ -306,7 +349,7 @@ find_points(rlf_update *u)
         rlf_update_group *g = &u->groups[k];
         if (u->reach != RLF_REACH_POINT || g->last || g->scalar)
             continue;
-        g->point = rlf_update_point_of(u->points, g->set_input);
+        g->point = rlf_update_point_of(u->points, g->sets[0].input);
         if (g->point && g->point->n_sources > most)
             most = g->point->n_sources;
     }
@@ -317,7 +360,7 @@ find_points(rlf_update *u)
 }
 
 /* Finds how many of the n samples from `first` on go into one micro-batch: as
- * many as fit, with none that shares its beginning with the next. */
+ * many as fit, with none that the next one follows. */
 static rlf_status
 fit_micro(const rlf_update *u, const rlf_update_group *g, uint32_t first,
           uint32_t n, rlf_err *err, uint32_t *fit)
@@ -327,7 +370,7 @@ fit_micro(const rlf_update *u, const rlf_update_group *g, uint32_t first,
     rlf_status status = rlf_prefix_fit(pass, seqs, n, true, err, fit);
     if (status >= 0 && g->words)
         status = rlf_vocab_fit(g->words, first, n, err, fit);
-    while (status >= 0 && *fit > 0 && *fit < n && seqs[*fit].shared)
+    while (status >= 0 && *fit > 0 && *fit < n && seqs[*fit].follows)
         --*fit;
     if (status >= 0 && !*fit)
         status = rlf_fail(err, RLF_USER,
@@ -424,7 +467,8 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     u->reading = u->reach == RLF_REACH_BATCH;
     int most = 0; /* a sample each */
     for (uint32_t k = 0; k < u->n_groups; k++)
-        most += (int)u->groups[k].rows->samples->count;
+        most += (int)(u->groups[k].n_sets *
+                      u->groups[k].sets[0].rows->samples->count);
     *out = (rlf_training){.micros = (int)u->micros.count,
                           .most = most,
                           .reads = u->reading,
@@ -454,39 +498,52 @@ ports(rlf_call *call, const rlf_train_op *op)
 
 /* ---- end ---- */
 
+/* The columns of a set's live values that a group's pass gives; how many. */
+static int
+live_columns(const rlf_update *u, const rlf_update_group *g,
+             const rlf_update_set *set, double **columns)
+{
+    const rlf_loss *loss = u->call->node->loss;
+    int n = 0;
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        if (live->input >= 0 && rlf_update_serves(g, live) == set)
+            columns[n++] = u->inputs[live->input].number;
+    }
+    const rlf_vocab_program *w = g->words ? g->words->plan->words : NULL;
+    for (size_t i = 0; w && i < w->program->outputs.count; i++)
+        columns[n++] = u->inputs[w->result[i]].number;
+    return n;
+}
+
 /* The live values of all samples to every rank: the last stages tell each
  * other theirs, and then the stages before. */
 static rlf_status
-share_live(rlf_update *u, rlf_err *err)
+share_set(const rlf_update *u, const rlf_update_group *g,
+          const rlf_update_set *set, rlf_err *err)
 {
-    const rlf_loss *loss = u->call->node->loss;
+    rlf_arena *pool = u->call->env->pool;
     const rlf_model *m = u->model;
-    const rlf_cut *cut = &m->table->cut;
-    double **columns = RLF_NEW_ARRAY(u->call->env->pool, double *,
-                                     loss->program->inputs.count);
-    for (uint32_t k = 0; k < u->n_groups; k++) {
-        const rlf_update_group *g = &u->groups[k];
-        const rlf_space *space = g->last ? g->rows->samples : g->rows->tokens;
-        int n = 0;
-        for (int i = 0; i < loss->n_calls; i++) {
-            const rlf_live_call *live = &loss->calls[i];
-            if (live->input < 0 || !rlf_update_serves(u, g, live))
-                continue;
-            columns[n++] = u->inputs[live->input].number;
-        }
-        const rlf_vocab_program *w = g->words ? g->words->plan->words : NULL;
-        for (size_t i = 0; w && i < w->program->outputs.count; i++)
-            columns[n++] = u->inputs[w->result[i]].number;
-        if (cut->stage == rlf_table_last(m->table))
-            RLF_TRY(rlf_update_lanes_share(&g->lanes, g->rows, g->last, columns,
-                                           n, u->call->env->pool, err));
-        for (int i = 0; i < n && m->stages; i++)
-            RLF_TRY(rlf_group_bcast(m->stages, rlf_table_last(m->table),
-                                    columns[i],
-                                    (g->last ? space->count : space->extent) *
-                                        sizeof(double),
-                                    err));
-    }
+    const rlf_space *space = g->last ? set->rows->samples : set->rows->tokens;
+    double **columns = RLF_NEW_ARRAY(
+        pool, double *, u->call->node->loss->program->inputs.count);
+    int n = live_columns(u, g, set, columns), last = rlf_table_last(m->table);
+    if (m->table->cut.stage == last)
+        RLF_TRY(rlf_update_lanes_share(&g->lanes, set, g->last, columns, n,
+                                       pool, err));
+    for (int i = 0; i < n && m->stages; i++)
+        RLF_TRY(rlf_group_bcast(
+            m->stages, last, columns[i],
+            (g->last ? space->count : space->extent) * sizeof(double), err));
+    return RLF_OK;
+}
+
+static rlf_status
+share_live(const rlf_update *u, rlf_err *err)
+{
+    for (uint32_t k = 0; k < u->n_groups; k++)
+        for (uint32_t i = 0; i < u->groups[k].n_sets; i++)
+            RLF_TRY(share_set(u, &u->groups[k], &u->groups[k].sets[i], err));
     return RLF_OK;
 }
 

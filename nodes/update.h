@@ -52,22 +52,36 @@ rlf_status rlf_update_points_new(const rlf_loss *loss, rlf_arena *arena,
 const rlf_update_point *rlf_update_point_of(const rlf_update_points *points,
                                             int set_input);
 
-/* Live calls that one pass serves: on the same set, with the same rows. */
+/* Live calls that one pass serves: on the same set, or on sets whose samples
+ * are of the same rows, which are taken by turns: row by row that of each. */
 typedef struct rlf_update_group {
     const rlf_live_call *live; /* the first of them */
-    int set_input;             /* the input of the node that is the set */
+    rlf_update_set *sets;
+    uint32_t n_sets;
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
-    rlf_vocab_tile *words;         /* or NULL */
-    /* The program that its tiles compute, NULL: the host does. */
+    rlf_vocab_tile *words; /* or NULL; of one set */
+    /* The program that its tiles compute, NULL: the host does. Of one set. */
     const rlf_update_point *point;
-    rlf_rows *rows;
     rlf_update_lanes lanes;
     /* This rank's samples: */
-    rlf_sequence *seqs;  /* sequences by lane, then in the order of the set */
-    const uint32_t *row; /* [n] the sample of the set that each is */
+    rlf_sequence *seqs;  /* sequences by lane, then in the order of the sets */
+    const uint32_t *row; /* [n] which sample of the sets together each is */
     uint32_t n;
 } rlf_update_group;
+
+/* The set of which sequence k of the group is a sample, and which. */
+static inline const rlf_update_set *
+rlf_update_set_of(const rlf_update_group *g, uint32_t k)
+{
+    return &g->sets[g->row[k] % g->n_sets];
+}
+
+static inline uint32_t
+rlf_update_row_of(const rlf_update_group *g, uint32_t k)
+{
+    return g->row[k] / g->n_sets;
+}
 
 /* Samples that go through the model together. Every stage and every rank of
  * tensor parallelism cuts them alike: from lengths, lanes and caps. */
@@ -117,9 +131,10 @@ typedef struct rlf_update {
     rlf_expr_frame *frame;
 } rlf_update;
 
-/* Is this a live call that the group's pass serves? */
-bool rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
-                       const rlf_live_call *live);
+/* The set on which a live call is that the group's pass serves; NULL: another
+ * serves it. */
+const rlf_update_set *rlf_update_serves(const rlf_update_group *g,
+                                        const rlf_live_call *live);
 
 /* ---- update_micro.c: rlf_trainable ---- */
 

@@ -41,34 +41,51 @@ row_bytes(const rlf_loss *loss, int set, bool last)
     return bytes;
 }
 
-/* The calls that a pass serves: the live ones on input `set` that read after
- * the last token, or those that read per token. */
+/* The calls that a pass serves. */
 typedef struct group {
-    int set;
-    bool last;
-    int columns; /* of live values */
+    int pass;
+    int *values; /* the sets that it reads, n_sets of them, */
+    int *inputs; /* and which of the node's inputs they are */
+    int n_sets;
+    bool last;   /* after the last token, else per token */
+    int columns; /* of live values, of a set on average */
     bool logprob, scalar;
     uint32_t tokens; /* of a micro-batch */
 } group;
 
-static group
-find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
-           int set, bool last)
+static rlf_read_sets
+sets_of(const group *g)
 {
-    group g = {
-        .set = set, .last = last, .tokens = model->caps.tokens[RLF_USE_UPDATE]};
+    return (rlf_read_sets){g->values, g->n_sets};
+}
+
+static group
+find_group(const rlf_load *load, const rlf_node *node, int pass,
+           rlf_arena *arena)
+{
+    const rlf_loss *loss = node->loss;
+    group g = {.pass = pass,
+               .values = RLF_NEW_ARRAY(arena, int, loss->n_calls),
+               .inputs = RLF_NEW_ARRAY(arena, int, loss->n_calls),
+               .tokens =
+                   rlf_load_model(load, node)->caps.tokens[RLF_USE_UPDATE]};
+    g.n_sets = rlf_loss_sets(loss, pass, g.inputs);
+    for (int k = 0; k < g.n_sets; k++)
+        g.values[k] = node->inputs[g.inputs[k]];
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         rlf_read_kind kind = rlf_read_kind_of(live->class);
-        if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
+        if (live->pass != pass)
             continue;
         g.columns += live->input >= 0;
         bool lm = kind == RLF_READ_LOGPROB || kind == RLF_READ_WORDS;
+        g.last = kind == RLF_READ_SCORE;
         g.logprob |= lm;
         g.scalar |= !lm;
     }
-    for (int i = 0; i < loss->n_words && !last; i++)
-        if (loss->words[i].set_input == set) {
+    g.columns = (g.columns + g.n_sets - 1) / g.n_sets;
+    for (int i = 0; i < loss->n_words && !g.last; i++)
+        if (loss->words[i].set_input == g.inputs[0]) {
             g.columns += (int)loss->words[i].program->outputs.count;
             g.tokens = rlf_vocab_tokens(load, &loss->words[i], g.tokens);
         }
@@ -100,7 +117,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
         .n_lengths = 1,
         .tokens = g->tokens,
         .rows = g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
-        .each = rlf_sequences_together(load, node, node->inputs[g->set]),
+        .each = rlf_sequences_together(load, node, sets_of(g)),
         .logprob = g->logprob,
         .scalar = g->scalar,
         .recompute = model->caps.recompute,
@@ -113,7 +130,7 @@ cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
         return;
     rlf_cost_train(model->table, &reading, loss->reach, passes, counts);
     for (int i = 0; i < loss->n_words && !g->last; i++)
-        if (loss->words[i].set_input == g->set)
+        if (loss->words[i].set_input == g->inputs[0])
             rlf_vocab_cost(load, node, &loss->words[i], lane, counts);
     counts->kernels = model->kernels;
     counts->narrow = model->narrow;
@@ -125,13 +142,13 @@ cost_lanes(const rlf_load *load, const rlf_node *node, const group *g,
            rlf_counts *counts)
 {
     const rlf_gradient *gradient = &rlf_load_model(load, node)->gradient;
-    rlf_lengths lane = rlf_load_own(load, node->inputs[g->set]);
+    rlf_lengths lane = rlf_load_own(load, sets_of(g));
     if (load->piece) {
         cost_lane(load, node, g, &lane, counts);
         return lane.n;
     }
-    uint64_t all = rlf_sequences_lengths(load, node->inputs[g->set]).n;
-    uint64_t each = rlf_sequences_together(load, node, node->inputs[g->set]);
+    uint64_t all = rlf_sequences_lengths_of(load, sets_of(g)).n;
+    uint64_t each = rlf_sequences_together(load, node, sets_of(g));
     uint64_t lanes = (uint64_t)gradient->lanes, own = 0;
     uint64_t units = (all + each - 1) / each, left = units * each - all;
     for (int l = gradient->first; l < gradient->first + gradient->held; l++) {
@@ -156,40 +173,41 @@ share_live(const rlf_load *load, const rlf_model *model, const group *g,
     rlf_meets *meets = counts->cost.meets;
     bool last = rlf_table_ends(model->table, model->table->cut.chunks - 1);
     if (l->dp > 1 && last) {
-        meets[RLF_AXIS_DP].n++;
+        meets[RLF_AXIS_DP].n += g->n_sets;
         meets[RLF_AXIS_DP].bytes += bytes * own * (l->dp - 1);
     }
     if (l->pp > 1) {
-        meets[RLF_AXIS_PP].n += g->columns;
+        meets[RLF_AXIS_PP].n += g->columns * g->n_sets;
         meets[RLF_AXIS_PP].bytes += last ? bytes * all * (l->pp - 1) : 0;
     }
 }
 
 static void
-cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
-           rlf_cost *out)
+cost_group(const rlf_load *load, const rlf_node *node, int pass, rlf_cost *out)
 {
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_piece *piece = load->piece;
     rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};
-    rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
-    group g = find_group(load, model, node->loss, set, last);
-    if (!g.logprob && !g.scalar)
-        return;
+    rlf_arena *arena = rlf_arena_new();
+    group g = find_group(load, node, pass, arena);
+    rlf_lengths all = rlf_sequences_lengths_of(load, sets_of(&g));
     double own = (double)cost_lanes(load, node, &g, &counts);
     double values = piece ? piece->response : all.response;
     double n = piece ? own * load->layout->dp : (double)all.n;
+    values = g.last ? 1 : values;
     if (rlf_load_has(load, RLF_PIECE_FINISH))
-        share_live(load, model, &g, own, n, last ? 1 : values, &counts);
+        share_live(load, model, &g, own, n, values, &counts);
     rlf_cost_add(out, &counts.cost, 1);
-    if (piece)
-        return;
-    out->host += rlf_sequences_bytes(&all);
-    if (last)
-        out->host += rlf_sequences_score_bytes(load, node, &all);
-    if (rlf_table_ends(model->table, model->table->cut.chunks - 1))
-        out->host +=
-            own * (last ? 1 : values) * row_bytes(node->loss, set, last);
+    if (!piece) {
+        int sets = g.n_sets > 1 ? 2 : 1; /* several are made one list */
+        out->host += sets * rlf_sequences_bytes(&all);
+        if (g.last)
+            out->host += rlf_sequences_score_bytes(load, node, &all);
+        if (rlf_table_ends(model->table, model->table->cut.chunks - 1))
+            out->host +=
+                own * values * row_bytes(node->loss, g.inputs[0], g.last);
+    }
+    rlf_arena_free(arena);
 }
 
 /* Columns of the program that are no columns of the graph. */
@@ -260,21 +278,13 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_loss *loss = node->loss;
     const rlf_piece *piece = load->piece;
-    int groups = 0;
     *out = (rlf_cost){0};
     if (!piece)
         out->host = column_bytes(load, loss) + known_bytes(model, load, loss) +
                     words_bytes(load, node);
-    for (int i = 0; i < loss->n_calls; i++) {
-        const rlf_live_call *live = &loss->calls[i];
-        bool last = rlf_read_kind_of(live->class) == RLF_READ_SCORE,
-             seen = false;
-        for (int k = 0; k < i && !seen; k++)
-            seen = rlf_live_together(live, &loss->calls[k]);
-        if (seen || (piece && piece->group != groups++))
-            continue;
-        cost_group(load, node, live->set_input, last, out);
-    }
+    for (int pass = 0; pass < rlf_loss_passes(loss); pass++)
+        if (!piece || piece->group == pass)
+            cost_group(load, node, pass, out);
     if (!rlf_load_has(load, RLF_PIECE_FINISH) || (piece && piece->group))
         return;
     rlf_counts counts = {.kernels = model->kernels, .narrow = model->narrow};

@@ -45,8 +45,18 @@ cursor_next(const rlf_update_group *g, cursor *c)
 static uint64_t
 cursor_place(const rlf_update_group *g, cursor c)
 {
-    uint32_t row = g->row[c.seq];
-    return g->last ? row : rlf_sequences_place(g->rows, row, c.token);
+    uint32_t row = rlf_update_row_of(g, c.seq);
+    return g->last ? row
+                   : rlf_sequences_place(rlf_update_set_of(g, c.seq)->rows, row,
+                                         c.token);
+}
+
+/* "sample 2 of 'roll'" */
+static const char *
+name_of(const rlf_update *u, const rlf_update_group *g, cursor c)
+{
+    return rlf_rows_name(u->call->env, rlf_update_set_of(g, c.seq)->rows,
+                         rlf_update_row_of(g, c.seq), u->call->env->pool);
 }
 
 /* Put what the heads gave for rows first..first+n-1 into the live columns. */
@@ -58,14 +68,16 @@ rlf_update_put_live(rlf_update *u, const rlf_update_micro *m, int64_t first,
     const rlf_loss *loss = u->call->node->loss;
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        if (live->input < 0 || !rlf_update_serves(u, g, live))
+        const rlf_update_set *set = rlf_update_serves(g, live);
+        if (live->input < 0 || !set)
             continue;
         bool logprob = rlf_read_kind_of(live->class) == RLF_READ_LOGPROB;
         const float *from = logprob ? m->logprob : m->scalar;
         double *to = u->inputs[live->input].number;
         cursor c = cursor_at(m, first);
         for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
-            to[cursor_place(g, c)] = (double)from[k];
+            if (rlf_update_set_of(g, c.seq) == set)
+                to[cursor_place(g, c)] = (double)from[k];
     }
 }
 
@@ -213,8 +225,7 @@ fail_value(const rlf_update *u, const rlf_update_group *g,
         return false;
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s for token %u of %s",
              u->object->name, isnan(value) ? "not a number" : "infinite",
-             c.token + 1,
-             rlf_rows_name(call->env, g->rows, g->row[c.seq], call->env->pool));
+             c.token + 1, name_of(u, g, c));
     rlf_nonfinite_blame(&nonfinite, call->node->class->name, err);
     return true;
 }
@@ -238,9 +249,7 @@ fail_row(const rlf_update *u, const rlf_update_group *g,
             : rlf_arena_printf(u->call->env->pool, "%g", derivative);
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %s for token %u of %s",
-             u->object->name, name, shown, c.token + 1,
-             rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
-                           u->call->env->pool));
+             u->object->name, name, shown, c.token + 1, name_of(u, g, c));
     hint_derivative(value, derivative, err);
     if (live && live->gradient >= 0)
         place_nonfinite(u, live->gradient, cursor_place(g, c), err);
@@ -310,7 +319,8 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
     memset(m->d_scalar + first, 0, (size_t)n * sizeof *m->d_scalar);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        if (live->input < 0 || !rlf_update_serves(u, g, live))
+        const rlf_update_set *set = rlf_update_serves(g, live);
+        if (live->input < 0 || !set)
             continue;
         bool logprob = rlf_read_kind_of(live->class) == RLF_READ_LOGPROB;
         float *to = logprob ? m->d_logprob : m->d_scalar;
@@ -318,6 +328,8 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
         cursor c = cursor_at(m, first);
         for (int64_t k = first; k < first + n; k++, cursor_next(g, &c)) {
             uint64_t at = cursor_place(g, c);
+            if (rlf_update_set_of(g, c.seq) != set)
+                continue;
             to[k] += (float)from[at];
             if (!isfinite(to[k]))
                 return fail_row(u, g, live, c,
@@ -328,27 +340,43 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
     return RLF_OK;
 }
 
+/* The samples of rows first..first+n-1, a row of several sets once; how many.
+ * Of one set its tokens may be a part of a sample. */
+static uint32_t
+find_parts(const rlf_update_micro *m, int64_t first, int64_t n, rlf_arena *pool,
+           rlf_expr_part **out)
+{
+    const rlf_update_group *g = m->group;
+    cursor c = cursor_at(m, first), end = cursor_at(m, first + n - 1);
+    uint32_t from = c.seq, count = end.seq - c.seq + 1;
+    if (g->n_sets > 1) { /* they are taken as a whole */
+        RLF_ASSERT(first == 0 && n == m->rows && m->count % g->n_sets == 0);
+        from = m->first;
+        count = m->count / g->n_sets;
+    }
+    rlf_expr_part *parts = *out = RLF_NEW_ARRAY(pool, rlf_expr_part, count);
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (rlf_expr_part){rlf_update_row_of(g, from + i * g->n_sets),
+                                   0, UINT32_MAX};
+    if (g->last || g->n_sets > 1)
+        return count;
+    parts[0].first = c.token;
+    if (end.token + 1 < rlf_sequence_own(&g->seqs[end.seq]))
+        parts[count - 1].last = end.token + 1;
+    return count;
+}
+
 /* Run the program for the rows first..first+n-1 of the micro-batch. */
 rlf_status
 rlf_update_run_program(rlf_update *u, const rlf_update_micro *m, int64_t first,
                        int64_t n, rlf_err *err)
 {
-    const rlf_update_group *g = m->group;
+    rlf_expr_part *parts;
     if (!n)
         return RLF_OK;
-    cursor c = cursor_at(m, first), end = cursor_at(m, first + n - 1);
-    uint32_t count = end.seq - c.seq + 1;
-    rlf_expr_part *parts =
-        RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
-    if (!g->last) {
-        parts[0].first = c.token;
-        if (end.token + 1 < rlf_sequence_own(&g->seqs[end.seq]))
-            parts[count - 1].last = end.token + 1;
-    }
-    return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,
-                             err);
+    uint32_t count = find_parts(m, first, n, u->call->env->pool, &parts);
+    return rlf_expr_part_run(u->frame, m->group->sets[0].rows->samples->domain,
+                             parts, count, err);
 }
 
 /* ---- values over vocab ---- */
@@ -360,7 +388,7 @@ rlf_update_place_words(const rlf_update_micro *m, int64_t first, int64_t n)
     const rlf_update_group *g = m->group;
     cursor c = cursor_at(m, first);
     for (int64_t k = 0; k < n; k++, cursor_next(g, &c))
-        rlf_vocab_place(g->words, k, g->row[c.seq], c.token);
+        rlf_vocab_place(g->words, k, rlf_update_row_of(g, c.seq), c.token);
 }
 
 /* Puts what the tile reduced to into the live columns. */

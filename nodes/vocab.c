@@ -149,8 +149,8 @@ rlf_vocab_cost(const rlf_load *load, const rlf_node *node,
         .n_lengths = 1,
         .tokens = rlf_vocab_tokens(load, words, model->caps.tokens[use]),
         .rows = RLF_ROWS_TOKENS,
-        .each =
-            rlf_sequences_together(load, node, node->inputs[words->set_input]),
+        .each = rlf_sequences_together(
+            load, node, (rlf_read_sets){&node->inputs[words->set_input], 1}),
         .logprob = true};
     if (piece && reading.each > 1) /* one micro-batch, as in sum_reading */
         reading.tokens = INT32_MAX;
@@ -620,7 +620,8 @@ static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     rlf_counts counts = {0};
-    rlf_lengths own = rlf_load_own(load, node->inputs[node->words->set_input]);
+    const rlf_read_sets set = {&node->inputs[node->words->set_input], 1};
+    rlf_lengths own = rlf_load_own(load, set);
     rlf_vocab_cost(load, node, node->words, &own, &counts);
     *out = counts.cost;
     if (load->piece)

@@ -10,9 +10,12 @@ rlf_caps_least(const rlf_caps *caps, rlf_use use)
     if (caps->together[use] < 2)
         return caps->longest;
     own = own && own < longest ? own : longest;
-    uint64_t all = longest + (caps->together[use] - 1) * own;
+    uint64_t all = longest + (caps->together[use] - 1) * own, row = longest;
+    if (caps->sets[use] > 1)
+        row += (caps->sets[use] - 1) * own;
     all = all < RLF_SHARED_TOKENS ? all : RLF_SHARED_TOKENS;
-    return all > longest ? (uint32_t)all : caps->longest;
+    all = all > row ? all : row;
+    return all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
 }
 
 uint32_t
@@ -54,9 +57,10 @@ rlf_caps_resolve(const rlf_caps *given, uint32_t context)
 /* All but the first have the prompt's last token of their own, as what they
  * begin with is read there. */
 double
-rlf_caps_shared(double prompt, double response, double each)
+rlf_caps_shared(double prompt, double response, double each, int sets)
 {
     double left = RLF_SHARED_TOKENS - prompt - response;
     double more = floor(left / (response + 1));
-    return fmin(fmax(1, 1 + more), fmax(1, each));
+    double rows = floor((1 + more) / sets); /* that fit */
+    return fmin(fmax(1, rows) * sets, fmax(1, each));
 }

@@ -44,6 +44,8 @@ typedef struct rlf_caps {
      * RLF_SHARED_TOKENS; 0: each may be alone. All but the first have so many
      * tokens of their own at most; 0: any number. */
     uint32_t together[RLF_N_USES], own[RLF_N_USES];
+    uint32_t sets[RLF_N_USES]; /* those of so many sets, of a row, stay there
+                                  whatever they have; 0: of one */
     uint32_t cut[RLF_N_USES]; /* micro-batches that the rows are to be cut into
                                  by default, so that stages have work; 0: 1 */
     bool handover;  /* samples go to other ranks while they are made */
@@ -60,7 +62,8 @@ uint32_t rlf_caps_least(const rlf_caps *caps, rlf_use use);
 /* The same whether samples are read or trained on. */
 uint32_t rlf_caps_least_of_all(const rlf_caps *caps);
 /* Samples of a prompt that stay together in an update with `shared: true`, 1 to
- * `each`, where there are `each` of so many tokens. */
-double rlf_caps_shared(double prompt, double response, double each);
+ * `each`, where there are `each` of so many tokens; of `sets` that are taken by
+ * turns whole rows. */
+double rlf_caps_shared(double prompt, double response, double each, int sets);
 
 #endif

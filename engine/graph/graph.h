@@ -24,6 +24,7 @@
 typedef struct rlf_node_class rlf_node_class;
 typedef struct rlf_resource_class rlf_resource_class;
 typedef struct rlf_formal rlf_formal;
+struct rlf_graph;
 
 /* ---- values ---- */
 
@@ -118,6 +119,7 @@ typedef struct rlf_live_call {
     int input;     /* index in program->inputs of its live column */
     int gradient;  /* index in program->outputs of its derivative */
     /* Both -1: logprobs, which only the words below read. */
+    int pass; /* the pass of the model that serves it (rlf_loss_find_passes) */
 } rlf_live_call;
 
 /* Programs over the values per word of the vocabulary at each response token.
@@ -162,14 +164,25 @@ typedef struct rlf_loss {
 } rlf_loss;
 
 /* Does one pass of the model serve both calls? Those on one set do, if both
- * read at its tokens or both after the last token. */
+ * read at its tokens or both after the last token; where samples share their
+ * prompt those on paired sets too. */
 bool rlf_live_together(const rlf_live_call *a, const rlf_live_call *b);
+/* Are the samples of two sets responses to the same prompts, row by row, as
+ * those of respond(x.chosen) and respond(x.rejected)? */
+bool rlf_sets_paired(const rlf_set *a, const rlf_set *b);
+/* Numbers the passes of the loss of a node with these inputs, as they come. */
+void rlf_loss_find_passes(const struct rlf_graph *graph, const int *inputs,
+                          rlf_loss *loss);
+/* The sets that a pass reads, as indices of the node's inputs; how many.
+ * `inputs` has room for one a call; NULL: they are only counted. */
+int rlf_loss_sets(const rlf_loss *loss, int pass, int *inputs);
 /* The passes that the calls of a loss take together. */
 int rlf_loss_passes(const rlf_loss *loss);
-/* Finds how far the gradients of a loss look, from its program, calls and
- * words: as far as their operations, and BATCH if one has need of a live value
- * that another pass reads, be it of the same row, or if one looks at a whole
- * sample and there are several passes. */
+/* Finds how far the gradients of a loss look, from its program, calls, their
+ * passes and words: as far as their operations, at least SAMPLE if a pass reads
+ * several sets, and BATCH if one has need of a live value that another pass
+ * reads, be it of the same row, or if one looks at a whole sample and there are
+ * several passes. */
 rlf_reach rlf_loss_reach(const rlf_loss *loss);
 /* Does an update in so many stages read before it trains? At BATCH it reads all
  * live values, in a pipeline what the other models of its words give. */
@@ -214,6 +227,10 @@ typedef struct rlf_node {
                       and what stands in their regions) */
     rlf_span span;
 } rlf_node;
+
+/* The sets that a node which reads or trains has its model read by turns; of an
+ * update those of its first pass. 1 of others. */
+int rlf_node_sets(const rlf_node *node);
 
 typedef struct rlf_region {
     int node;   /* the node whose body it is; -1: the flow */

@@ -216,6 +216,21 @@ node_digest(hasher *h, const rlf_node *node)
     return digest;
 }
 
+/* The digest of what a reading gives of one of its sets, which does not depend
+ * on the others. */
+static rlf_digest
+reading_digest(hasher *h, const rlf_node *node, int port)
+{
+    rlf_node one = *node;
+    rlf_arg set = node->args[0];
+    set.value = node->inputs[port];
+    one.args = &set;
+    one.n_args = 1;
+    one.inputs = &node->inputs[port];
+    one.n_inputs = 1;
+    return add_digest(add_int((rlf_digest){0}, 0), node_digest(h, &one));
+}
+
 /* The digest of a collect's output: its content and its rounds both
  * stand in what its block gives, and not in its own inputs. */
 static rlf_digest
@@ -252,6 +267,8 @@ value_digest(hasher *h, int value)
     rlf_digest digest = add_int((rlf_digest){0}, kept ? 0 : v->port);
     if (kept)
         digest = kept_digest(h, node, v->port);
+    else if (node && node->class->live && node->n_outputs > 1)
+        digest = reading_digest(h, node, v->port);
     else if (node && node->words)
         digest = words_digest(h, node, node->words, v->port);
     else if (node && node->expr)

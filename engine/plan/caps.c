@@ -9,7 +9,8 @@
 /* The lengths and rows that one model has met so far; INFINITY: no bound. */
 typedef struct met {
     double longest, rows[RLF_N_USES];
-    double together[RLF_N_USES], own[RLF_N_USES]; /* as rlf_caps has them */
+    /* As rlf_caps has them. */
+    double together[RLF_N_USES], own[RLF_N_USES], sets[RLF_N_USES];
 } met;
 
 static void
@@ -19,36 +20,38 @@ raise(double *to, double x)
         *to = x;
 }
 
+/* So many sets are read row by row, of which this is one. */
 static void
-meet(met *m, rlf_use use, const rlf_set_size *size)
+meet(met *m, rlf_use use, const rlf_set_size *size, int sets)
 {
     raise(&m->longest, size->sequence);
-    raise(&m->rows[use], size->samples);
+    raise(&m->rows[use], size->samples * sets);
 }
 
-/* Samples of a prompt of the set stay together. */
+/* Samples of a prompt of the set, and of others by turns, stay together. */
 static void
-meet_together(met *m, rlf_use use, const rlf_set_size *size)
+meet_together(met *m, rlf_use use, const rlf_set_size *size, int sets)
 {
-    double each = ceil(size->samples / fmax(1, size->prompts));
+    double each = ceil(size->samples / fmax(1, size->prompts)) * sets;
     if (each <= 1) /* of other sets of the update */
         return;
     /* sets without a bound have no quotient */
     raise(&m->together[use], isnan(each) ? INFINITY : each);
     raise(&m->own[use], size->response + 1); /* and the prompt's last token */
+    raise(&m->sets[use], sets);
 }
 
 /* In an update, and for the models whose words it reads at them. */
 static void
 meet_shared(const rlf_node *node, int set_input, const rlf_set_size *size,
-            met *of)
+            int sets, met *of)
 {
-    meet_together(&of[node->receiver], RLF_USE_UPDATE, size);
+    meet_together(&of[node->receiver], RLF_USE_UPDATE, size, sets);
     for (int i = 0; i < node->loss->n_words; i++) {
         const rlf_vocab_program *w = &node->loss->words[i];
         for (size_t k = 0; k < w->program->inputs.count; k++)
             if (w->set_input == set_input && w->model[k] >= 0)
-                meet_together(&of[w->model[k]], RLF_USE_READ, size);
+                meet_together(&of[w->model[k]], RLF_USE_READ, size, 1);
     }
 }
 
@@ -62,15 +65,18 @@ meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
         return;
     met *m = &of[node->receiver];
     if (node->class->work == RLF_WORK_GENERATE)
-        meet(m, RLF_USE_GENERATE, &sizes->set[values[node->outputs[0]].set]);
-    if (node->class->live)
-        meet(m, RLF_USE_READ, &sizes->set[values[node->inputs[0]].set]);
+        meet(m, RLF_USE_GENERATE, &sizes->set[values[node->outputs[0]].set], 1);
+    for (int i = 0; node->class->live && i < node->n_inputs; i++)
+        meet(m, RLF_USE_READ, &sizes->set[values[node->inputs[i]].set],
+             node->n_inputs);
     for (int i = 0; node->loss && i < node->loss->n_calls; i++) {
-        int input = node->loss->calls[i].set_input;
+        const rlf_live_call *live = &node->loss->calls[i];
+        int input = live->set_input;
+        int sets = rlf_loss_sets(node->loss, live->pass, NULL);
         const rlf_set_size *size = &sizes->set[values[node->inputs[input]].set];
-        meet(m, RLF_USE_UPDATE, size);
+        meet(m, RLF_USE_UPDATE, size, sets);
         if (node->loss->shared)
-            meet_shared(node, input, size, of);
+            meet_shared(node, input, size, sets, of);
     }
 }
 
@@ -144,6 +150,7 @@ rlf_plan_caps(const rlf_graph *graph, rlf_arena *arena)
             caps[i].together[use] =
                 (uint32_t)fmin(of[i].together[use], RLF_SHARED_TOKENS);
             caps[i].own[use] = whole(of[i].own[use]);
+            caps[i].sets[use] = (uint32_t)of[i].sets[use];
         }
     }
     return caps;

@@ -81,11 +81,18 @@ rlf_cost
 rlf_opened_cost_shared(const rlf_opened *o, const rlf_sizes *sizes, int index)
 {
     rlf_node node = o->plan->graph->nodes.data[index];
+    rlf_arena *arena = rlf_arena_new();
     rlf_loss loss = *node.loss;
     loss.shared = true;
+    loss.calls = RLF_NEW_ARRAY(arena, rlf_live_call, loss.n_calls);
+    memcpy(loss.calls, node.loss->calls,
+           sizeof *loss.calls * (size_t)loss.n_calls);
+    rlf_loss_find_passes(o->plan->graph, node.inputs, &loss);
+    loss.reach = rlf_loss_reach(&loss);
     node.loss = &loss;
     rlf_cost cost = cost_of(o, sizes, &node, NULL), all = {0};
     rlf_cost_add(&all, &cost, sizes->runs[index]);
+    rlf_arena_free(arena);
     return all;
 }
 

@@ -433,12 +433,15 @@ count_shared(const rlf_graph *graph, const rlf_sizes *sizes,
 {
     double most = 0;
     for (int i = 0; i < node->loss->n_calls; i++) {
-        int value = node->inputs[node->loss->calls[i].set_input];
+        const rlf_live_call *live = &node->loss->calls[i];
+        int value = node->inputs[live->set_input];
+        int sets = rlf_loss_sets(node->loss, live->pass, NULL);
         const rlf_set_size *size = &sizes->set[graph->values.data[value].set];
         double prompt = isfinite(size->prompt) ? size->prompt : 0;
-        double each = rlf_caps_shared(prompt, size->response,
-                                      size->samples / size->prompts);
-        most = fmax(most, ceil(size->samples / each));
+        double all = sets * size->samples;
+        double each =
+            rlf_caps_shared(prompt, size->response, all / size->prompts, sets);
+        most = fmax(most, ceil(all / each));
     }
     return most;
 }

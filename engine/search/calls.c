@@ -11,7 +11,8 @@
 
 /* ---- rows ---- */
 
-/* The set that a call runs its model on. */
+/* The set that a call runs its model on; of several that it reads by turns
+ * (rlf_node_sets) the first: all count as that. */
 static int
 set_of(const rlf_opened *o, const rlf_node *node)
 {
@@ -51,9 +52,11 @@ reads_samples(const rlf_node *node)
 static double
 together(const rlf_node *node, const rlf_expected_set *set)
 {
+    int sets = rlf_node_sets(node);
     if (node->loss && node->loss->shared)
-        return rlf_caps_shared(set->prompt, set->response, set->each);
-    return reads_samples(node) ? set->each : 1;
+        return rlf_caps_shared(set->prompt, set->response, set->each * sets,
+                               sets);
+    return reads_samples(node) ? set->each * sets : 1;
 }
 
 /* Of the opened rank's replica: samples that share a prompt are in one lane. */
@@ -66,7 +69,9 @@ rows_of(const rlf_opened *o, const rlf_sizes *sizes,
     lanes_of(o, node, &held, &all);
     if (node->loss && node->loss->shared)
         each = together(node, &expected[set]);
-    return ceil(sizes->set[set].samples / each * held / all) * each;
+    return ceil(sizes->set[set].samples * rlf_node_sets(node) / each * held /
+                all) *
+           each;
 }
 
 static rlf_use
@@ -837,18 +842,20 @@ rlf_call_seconds(const rlf_call_stages *stages, const rlf_sizes *sizes,
     for (int k = 0; k < stages->n_kinds; k++) {
         links[k] =
             (rlf_rank_links){.layout = layout, .rank = stages->kinds[k].rank};
-        kinds[k] = (work){
-            .opened = &stages->kinds[k],
-            .sizes = sizes,
-            .size = &sizes->set[set],
-            .expected = &expected[set],
-            .each = reads_samples(node) ? fmax(1, expected[set].each) : 0,
-            .node = node,
-            .layout = layout,
-            .speeds = speeds,
-            .links = &links[k],
-            .part = 1,
-            .busy = &busy[k]};
+        kinds[k] =
+            (work){.opened = &stages->kinds[k],
+                   .sizes = sizes,
+                   .size = &sizes->set[set],
+                   .expected = &expected[set],
+                   .each = reads_samples(node) ? fmax(1, expected[set].each) *
+                                                     rlf_node_sets(node)
+                                               : 0,
+                   .node = node,
+                   .layout = layout,
+                   .speeds = speeds,
+                   .links = &links[k],
+                   .part = 1,
+                   .busy = &busy[k]};
     }
     *out = once;
     if (times)

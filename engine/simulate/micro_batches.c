@@ -49,15 +49,16 @@ ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows in the order in which they are read. */
+/* Rows in the order in which they are read, of several sets by turns. */
 static int64_t *
-sort_rows(const uint32_t *rows, uint32_t n, rlf_arena *arena)
+sort_rows(const uint32_t *rows, uint32_t n, uint32_t sets, rlf_arena *arena)
 {
-    int64_t *sorted = RLF_NEW_ARRAY(arena, int64_t, n + 1);
-    for (uint32_t i = 0; i < n; i++)
-        sorted[i] = rows ? rows[i] : i;
+    int64_t *sorted = RLF_NEW_ARRAY(arena, int64_t, (size_t)n * sets + 1);
+    for (uint32_t i = 0; i < n * sets; i++)
+        sorted[i] =
+            (int64_t)(rows ? rows[i / sets] : i / sets) * sets + i % sets;
     if (rows)
-        qsort(sorted, n, sizeof *sorted, ascending);
+        qsort(sorted, (size_t)n * sets, sizeof *sorted, ascending);
     return sorted;
 }
 
@@ -65,7 +66,7 @@ double
 rlf_sim_each(const sequences *q, const uint32_t *rows, uint32_t n)
 {
     rlf_arena *scratch = rlf_arena_new();
-    const int64_t *sorted = sort_rows(rows, n, scratch);
+    const int64_t *sorted = sort_rows(rows, n, 1, scratch);
     uint32_t prompts = 0, last = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t group = rlf_sim_length(q, (uint32_t)sorted[i]).group;
@@ -142,18 +143,21 @@ room_of(const simulation *s, const rlf_node *node, rlf_use use)
 }
 
 /* Per row: does it go through the model with the prompt of the one before it?
- * As rlf_sequences_share_prompts of nodes/model has it. */
+ * As rlf_sequences_share_prompts of nodes/model has it; those of several sets
+ * that are of one row always do. */
 static bool *
 find_shared(const sequences *q, rlf_arena *scratch)
 {
     bool *shares = RLF_NEW_ARRAY(scratch, bool, q->n + 1);
     double used = 0;
-    for (uint32_t i = 0; i < q->n; i++) {
+    for (uint32_t i = 0; i < q->n; i += q->sets) {
         rlf_length of = rlf_sim_length(q, i);
-        double more = (double)of.response + 1;
+        double own = (double)of.response + 1, more = own * q->sets;
         shares[i] = i && of.group == rlf_sim_length(q, i - 1).group &&
                     of.prompt > 1 && used + more <= RLF_SHARED_TOKENS;
-        used = shares[i] ? used + more : (double)of.prompt + of.response;
+        used = shares[i] ? used + more : of.prompt - 1 + more;
+        for (uint32_t k = 1; k < q->sets; k++)
+            shares[i + k] = true;
     }
     return shares;
 }
@@ -519,11 +523,13 @@ static micros
 cut_share(simulation *s, const rlf_rank_task *task, const rlf_node *node)
 {
     const rlf_share *share = task->part->share;
-    sequences q = rlf_sim_sequences(s, task->command->instance);
+    sequences q = rlf_sim_read(s, task->command->instance);
     rlf_arena *scratch = rlf_arena_scratch(s->arena);
-    const int64_t *rows = sort_rows(share->rows, share->n_rows, scratch);
+    const int64_t *rows =
+        sort_rows(share->rows, share->n_rows, q.sets, scratch);
     micros m = {0};
-    cut_reading(&q, rows, share->n_rows, room_of(s, node, RLF_USE_READ), &m);
+    cut_reading(&q, rows, (int64_t)share->n_rows * q.sets,
+                room_of(s, node, RLF_USE_READ), &m);
     even_out(&m);
     rlf_arena_free(scratch);
     return m;

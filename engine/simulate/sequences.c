@@ -213,10 +213,11 @@ rlf_sim_read(simulation *s, int instance)
 {
     const rlf_instance *in = rlf_sim_instance(s, instance);
     const rlf_loss *loss = in->node->loss;
-    if (loss && loss->n_calls) {
-        int from = in->input[loss->calls[0].set_input].instance;
-        if (from >= 0)
-            return rlf_sim_sequences(s, from);
-    }
-    return rlf_sim_sequences(s, instance);
+    int from = loss && loss->n_calls
+                   ? in->input[loss->calls[0].set_input].instance
+                   : instance;
+    sequences q = rlf_sim_sequences(s, from < 0 ? instance : from);
+    q.sets = (uint32_t)rlf_node_sets(in->node);
+    q.n *= q.sets;
+    return q;
 }

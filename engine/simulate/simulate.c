@@ -78,7 +78,7 @@ add_trained(simulation *s, const rlf_rank_task *task)
         if (task->rank != s->plan->place[node->id].layout.ranks[0])
             continue;
         sequences q = rlf_sim_read(s, command->instance);
-        for (uint32_t k = 0; k < q.n; k++) {
+        for (uint32_t k = 0; k < q.n; k += q.sets) {
             rlf_length length = rlf_sim_length(&q, k);
             counts_of(s, command->instance)->trained +=
                 (double)length.prompt + length.response;
@@ -113,8 +113,11 @@ take_run(simulation *s, const rlf_rank_task *task)
     p.node = node;
     p.rank = task->rank;
     p.all = !share->rows;
-    if (node->class->work == RLF_WORK_READ && q.list)
-        p.each = rlf_sim_each(&q, share->rows, (uint32_t)p.rows);
+    if (node->class->work == RLF_WORK_READ && q.list) {
+        double sets = rlf_sim_read(s, task->command->instance).sets;
+        p.each = sets * rlf_sim_each(&q, share->rows, (uint32_t)p.rows);
+        p.rows *= sets;
+    }
     return d->portion(d->self, &p);
 }
 

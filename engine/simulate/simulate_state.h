@@ -15,6 +15,8 @@ typedef struct sequences {
     bool even;              /* all of the list are as long as the first */
     const rlf_length *list; /* NULL: it has none */
     uint32_t n_list, first, n;
+    uint32_t sets; /* a model reads so many sets by turns, of which each has
+                      these rows: n counts all of them. 0: one */
 } sequences;
 
 /* The time of a command that many ranks carry out together, found once. */
@@ -104,12 +106,12 @@ uint64_t rlf_sim_step(const simulation *s, int instance);
 void rlf_sim_note(simulation *s, const rlf_rank_command *command);
 /* Lengths of the rows of an instance. */
 sequences rlf_sim_sequences(simulation *s, int instance);
-/* Of what an instance reads: of an update the set that it trains on. */
+/* Of what an instance reads: of an update the sets that it trains on first. */
 sequences rlf_sim_read(simulation *s, int instance);
 static inline rlf_length
 rlf_sim_length(const sequences *q, uint32_t row)
 {
-    uint32_t at = q->first + row;
+    uint32_t at = q->first + (q->sets ? row / q->sets : row);
     if (!q->list)
         return (rlf_length){0};
     return q->list[at < q->n_list ? at : at % q->n_list];

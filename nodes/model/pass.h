@@ -38,6 +38,8 @@ typedef struct rlf_sequence {
      * (prefix.h). It has at least a token more, and nothing is wanted of them
      * here. */
     uint32_t shared;
+    bool follows; /* whoever cuts a list keeps it with the one before it: they
+                     share a beginning, or are looked at together */
 } rlf_sequence;
 
 /* Returns how many tokens are the model's own: rows of RLF_ROWS_TOKENS. */

@@ -31,6 +31,7 @@ rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows)
         rlf_sequence *s = &seqs[i];
         uint64_t most = before_wanted(s, rows), k = 0;
         s->shared = 0;
+        s->follows = false;
         if (i == 0)
             continue;
         const rlf_sequence *of = s - 1;
@@ -42,22 +43,39 @@ rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows)
             k++;
         bool all = k == most || k + 1 >= s->n_prompt; /* the same prompt */
         s->shared = all || k >= RLF_PREFIX_LEAST ? (uint32_t)k : 0;
+        s->follows = s->shared > 0;
     }
 }
 
+/* Tokens of sequences of their own, if the first shares its beginning, too. */
+static uint64_t
+tokens_of_own(const rlf_sequence *seqs, uint32_t n)
+{
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < n; i++)
+        tokens +=
+            (uint64_t)seqs[i].n_prompt + seqs[i].n_response - seqs[i].shared;
+    return tokens;
+}
+
 void
-rlf_sequences_share_prompts(rlf_sequence *seqs, uint32_t n,
+rlf_sequences_share_prompts(rlf_sequence *seqs, uint32_t n, uint32_t sets,
                             const uint32_t *prompt, rlf_rows_kind rows)
 {
     uint64_t used = 0;
     rlf_sequences_share(seqs, n, rows);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i += sets) {
         rlf_sequence *s = &seqs[i];
-        uint64_t length = (uint64_t)s->n_prompt + s->n_response;
+        uint64_t tokens = tokens_of_own(s, sets);
         bool same = i && prompt[i] == prompt[i - 1];
-        if (!same || used + length - s->shared > RLF_SHARED_TOKENS)
+        if (!same || used + tokens > RLF_SHARED_TOKENS) {
+            tokens += s->shared;
             s->shared = 0;
-        used = s->shared ? used + length - s->shared : length;
+        }
+        s->follows = s->shared > 0;
+        used = s->shared ? used + tokens : tokens;
+        for (uint32_t k = 1; k < sets; k++)
+            s[k].follows = true;
     }
 }
 
@@ -71,7 +89,7 @@ refuse(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n, rlf_err *err)
         const rlf_sequence *s = &seqs[together];
         tokens += (uint64_t)s->n_prompt + s->n_response;
         tokens -= together ? s->shared : 0;
-    } while (++together < n && seqs[together].shared);
+    } while (++together < n && seqs[together].follows);
     return rlf_fail(err, RLF_USER,
                     "the %u samples of a prompt that share it have %llu "
                     "tokens, which do not fit into a micro-batch of %d",
@@ -85,7 +103,7 @@ rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
     uint32_t most;
     RLF_TRY(rlf_pass_fit(pass, seqs, n, err, fit));
     most = *fit;
-    while (*fit > 0 && *fit < n && seqs[*fit].shared)
+    while (*fit > 0 && *fit < n && seqs[*fit].follows)
         --*fit;
     if (*fit > 0 || !most)
         return RLF_OK;

@@ -15,17 +15,18 @@
  * it lies behind them. No bit of a forward pass depends on it. */
 void rlf_sequences_share(rlf_sequence *seqs, uint32_t n, rlf_rows_kind rows);
 
-/* The same of samples that are trained on: those of one prompt share, as many
- * of them as have RLF_SHARED_TOKENS tokens together, the prompt once, or one
- * that alone has more. prompt[i]: the prompt of sample i; its samples follow
- * one another. So what gradients are added of together depends on the samples
- * of one prompt alone, and never on what is beside them in a pass. */
-void rlf_sequences_share_prompts(rlf_sequence *seqs, uint32_t n,
+/* The same of samples that are trained on, of so many `sets` by turns: those of
+ * one row of them stay together, and those of one prompt share, as many rows of
+ * them as have RLF_SHARED_TOKENS tokens together, the prompt once, or one that
+ * alone has more. prompt[i]: the prompt of sample i; its samples follow one
+ * another. So what gradients are added of together depends on the samples of
+ * one prompt alone, and never on what is beside them in a pass. */
+void rlf_sequences_share_prompts(rlf_sequence *seqs, uint32_t n, uint32_t sets,
                                  const uint32_t *prompt, rlf_rows_kind rows);
 
-/* rlf_pass_fit, with no cut between two sequences that share something, unless
- * there is no other in a pass. `whole`: then RLF_USER, so that what is added up
- * of them never depends on T. */
+/* rlf_pass_fit, with no cut between two sequences of which one follows the
+ * other, unless there is no other in a pass. `whole`: then RLF_USER, so that
+ * what is added up of them never depends on T. */
 rlf_status rlf_prefix_fit(const rlf_pass *pass, const rlf_sequence *seqs,
                           uint32_t n, bool whole, rlf_err *err, uint32_t *fit);
 

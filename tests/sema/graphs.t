@@ -238,12 +238,11 @@ flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
     %1 answer : text batch = prompts.words(%0 batch) {name: "answer"} by sample
     %2 respond(...) : set = respond(%1 answer, %0 batch) {text: %1 answer, to: %0 batch} by batch
-    %3 logprob : tokens of respond(...) = ref.logprob(%2 respond(...)) {set: %2 respond(...)} by sample
-    %4 prompt : text batch = prompt(%0 batch) by sample
-    %5 respond(...) : set = respond(%4 prompt, %0 batch) {text: %4 prompt, to: %0 batch} by batch
-    %6 logprob : tokens of respond(...) = ref.logprob(%5 respond(...)) {set: %5 respond(...)} by sample
+    %3 prompt : text batch = prompt(%0 batch) by sample
+    %4 respond(...) : set = respond(%3 prompt, %0 batch) {text: %3 prompt, to: %0 batch} by batch
+    %5 logprob : tokens of respond(...), %6 logprob : tokens of respond(...) = ref.logprob(%2 respond(...), %4 respond(...)) {set: %2 respond(...)} by sample
     %7 respond(...) : set = respond(%1 answer, %0 batch) {text: %1 answer, to: %0 batch} by batch
-    %8 base : batch = expr(%3 logprob, %6 logprob) by sample
+    %8 base : batch = expr(%5 logprob, %6 logprob) by sample
     actor.update(%7 respond(...), %8 base) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
 === one poses, another solves
 +++ ppo

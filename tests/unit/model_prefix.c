@@ -265,7 +265,7 @@ share_groups(task *k)
     for (uint32_t i = 1; i < k->n; i++)
         prompt[i] =
             prompt[i - 1] + (k->seqs[i].prompt != k->seqs[i - 1].prompt);
-    rlf_sequences_share_prompts(k->seqs, k->n, prompt, RLF_ROWS_TOKENS);
+    rlf_sequences_share_prompts(k->seqs, k->n, 1, prompt, RLF_ROWS_TOKENS);
 }
 
 static void
@@ -381,12 +381,43 @@ test_parts(void)
                                  .n_prompt = P,
                                  .response = tokens,
                                  .n_response = response[i]};
-    rlf_sequences_share_prompts(seqs, N, prompt, RLF_ROWS_TOKENS);
+    rlf_sequences_share_prompts(seqs, N, 1, prompt, RLF_ROWS_TOKENS);
     for (uint32_t i = 0; i < N; i++)
         differ += seqs[i].shared != want[i];
     ok(!differ, "samples of a prompt share it up to so many tokens");
     for (uint32_t i = 0; i < N && differ; i++)
         note("%u: %u, not %u", i, seqs[i].shared, want[i]);
+}
+
+/* Two sets by turns: the two of a row stay together whatever they have, be it
+ * that they share nothing; rows of a prompt as above. */
+static void
+test_turns(void)
+{
+    enum { N = 14, P = 1000 };
+    static uint32_t tokens[8000];
+    static const uint32_t response[N / 2] = {900, 900, 3000, 5, 10, 10, 10};
+    static const uint32_t row[N / 2] = {0, 0, 1, 1, 2, 2, 3};
+    static const bool whole[N / 2] = {true, true,  true, true,
+                                      true, false, true};
+    rlf_sequence seqs[N];
+    uint32_t differ = 0, prompt[N];
+    for (uint32_t i = 0; i < N; i++) {
+        seqs[i] = (rlf_sequence){.prompt = tokens,
+                                 .n_prompt = i < N - 2 ? P : 1,
+                                 .response = tokens,
+                                 .n_response = response[i / 2]};
+        prompt[i] = row[i / 2];
+    }
+    rlf_sequences_share_prompts(seqs, N, 2, prompt, RLF_ROWS_TOKENS);
+    for (uint32_t i = 0; i < N; i++) {
+        bool follows = i % 2 || !whole[i / 2];
+        differ += seqs[i].follows != follows ||
+                  seqs[i].shared != (follows && i < N - 2 ? P - 1 : 0);
+    }
+    ok(!differ, "the samples of a row of two sets stay together");
+    for (uint32_t i = 0; i < N && differ; i++)
+        note("%u: %u, follows %d", i, seqs[i].shared, seqs[i].follows);
 }
 
 /* The number of passes and of whole sequences, found in one go, are those of a
@@ -436,6 +467,7 @@ main(void)
     int n_places = test_places(places), families = test_families();
     test_counts();
     test_parts();
+    test_turns();
     test_refused(&places[0]);
     for (int i = 0; i < (families > 16 ? families : 16); i++)
         test_reading(&places[0], test_any_family((uint64_t)i), (uint64_t)i);

@@ -338,7 +338,8 @@ make_loss(made *m, kind k)
             out->calls[out->n_calls++] =
                 (rlf_live_call){.class = classes[i],
                                 .input = i,
-                                .gradient = d->output_of_input[i]};
+                                .gradient = d->output_of_input[i],
+                                .pass = i == 2 && out->n_calls};
     out->report = RLF_NEW_ARRAY(w->arena, int, 1);
     out->report[0] = 1;
     out->n_reports = 1;

@@ -418,7 +418,8 @@ cost_stages(const fusing *u, const rlf_trial *one, const rlf_trial *two,
     const rlf_opened *opened = &one->ranks[l->ranks[l->n_ranks - 1]];
     int set = set_of(s->session->graph, node);
     rlf_call_cut cut = rlf_call_cut_of(opened, &one->sizes, expected, node);
-    double rows = ceil(one->sizes.set[set].samples / l->dp);
+    double rows =
+        ceil(one->sizes.set[set].samples * rlf_node_sets(node) / l->dp);
     rlf_durations d = rlf_costs_durations(costs);
     for (int k = 0; k < l->pp; k++) {
         int rank = l->ranks[k * l->tp];
