@@ -198,8 +198,8 @@ measured_as(const work *w, const rlf_piece *piece)
     return out;
 }
 
-/* By the line of the profile; false: there is none. A line has all passes of an
- * update's losses in it. */
+/* By the line of the profile; false: there is none. A micro-batch is of one pass
+ * of an update's losses, as in a run. */
 static bool
 add_measured(const work *w, const rlf_piece *piece, double times)
 {
@@ -208,7 +208,7 @@ add_measured(const work *w, const rlf_piece *piece, double times)
     const rlf_measured_piece of = measured_as(w, piece);
     if (!rlf_measured_seconds(w->speeds, w->opened->plan, &of, &said))
         return false;
-    seconds.total = piece->group || in_finish(w, piece) ? 0 : said.seconds;
+    seconds.total = in_finish(w, piece) ? 0 : said.seconds;
     seconds.term[RLF_SECONDS_MEASURED] = seconds.total;
     rlf_seconds_add(w->sum, &seconds, times);
     *w->busy += w->part * times * seconds.total;

@@ -135,6 +135,16 @@ in_finish(const rlf_costs *c, const rlf_portion *p, double *out)
            rlf_measured_seconds(c->options.speeds, c->plan, &piece, &said);
 }
 
+/* Passes of an update: its live calls, those that one pass serves once. */
+static int
+groups_of(const rlf_node *node)
+{
+    int n = node->loss ? rlf_loss_passes(node->loss) : 0;
+    return n ? n : 1;
+}
+
+/* A micro-batch that is simulated stands for one of each of an update's passes,
+ * which runs measure one by one. */
 static bool
 portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
 {
@@ -176,7 +186,10 @@ portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
     }
     bool chunk = !trains && p->kind == RLF_PORTION_FORWARD;
     int parts = kind == RLF_MEASURED_ROWS ? p->micros : 1;
-    return by_line(c, kind, p->node, p->rank, x, 0, chunk, parts, out);
+    bool known = by_line(c, kind, p->node, p->rank, x, 0, chunk, parts, out);
+    if (trains && kind != RLF_MEASURED_FINISH)
+        *out *= groups_of(p->node);
+    return known;
 }
 
 static uint32_t
@@ -200,14 +213,6 @@ piece_of(const rlf_portion *p)
                        .prompt = whole(p->prompt),
                        .response = whole(p->response),
                        .chunk = p->chunk};
-}
-
-/* Passes of an update: its live calls, those that one pass serves once. */
-static int
-groups_of(const rlf_node *node)
-{
-    int n = node->loss ? rlf_loss_passes(node->loss) : 0;
-    return n ? n : 1;
 }
 
 /* Of so many rows, of which so many share a prompt. Messages from stage to
