@@ -29,15 +29,19 @@ task_of(const cut_plan *p, int64_t t)
 }
 
 /* Column groups are of at most `nc` columns; all are even, enough of them for
- * the threads, and as many for each. */
+ * the threads, and as many for each. With `rows_first`, where each group copies
+ * its rows, there are more row blocks instead. */
 static inline cut_plan
-cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc)
+cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc, bool rows_first)
 {
     int threads = ((rlf_cpu_queue *)queue)->n_threads;
     int64_t panels = n_panels(n), tiles = (m + MR - 1) / MR;
     int64_t want = threads > 1 ? 4 * threads : 1;
     int64_t blocks = (m + MC - 1) / MC, groups = (n + nc - 1) / nc;
-    if (groups * blocks < want && m > MC / 2)
+    int64_t more = (want + groups - 1) / groups;
+    if (rows_first && blocks < more && tiles >= 2 * more)
+        blocks = more;
+    else if (groups * blocks < want && m > MC / 2)
         blocks = (m + MC / 2 - 1) / (MC / 2);
     if (groups * blocks < want)
         groups = (want + blocks - 1) / blocks;

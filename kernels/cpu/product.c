@@ -23,6 +23,8 @@
 #define GRAD_NC 384
 /* Rows that lie farther apart than this are copied together first. */
 #define FAR 512
+/* Rows of dy that are asked for before the one that is copied. */
+#define AHEAD_ROWS 8
 /* Columns of a gradient's x are read where they lie, which is 5 to 10 % faster
  * than copying them, but for rows of a multiple of this, whose lines would
  * compete for few places in the caches. */
@@ -604,7 +606,7 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
             for (int64_t j = 0; j < a->n; j++)
                 a->c[i * ldc + j] += a->bias[j];
     }
-    p.cut = cut(queue, a->m, a->n, NC);
+    p.cut = cut(queue, a->m, a->n, NC, false);
     rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k,
                   product_tasks, &p);
@@ -626,12 +628,14 @@ copy_tiles(const float *dy, int64_t lddy, int64_t rows, int64_t kc, float *out)
         const float *from = dy;
         float *to = out;
         int64_t left = rows;
-        for (; left >= MR; left -= MR, from += MR, to += MR * kc)
+        for (; left >= MR; left -= MR, from += MR, to += MR * kc) {
+            __builtin_prefetch(from + AHEAD_ROWS * lddy);
 #if VL > MR
             vstore_n(to, vload_n(from, MR), MR);
 #else
             memcpy(to, from, MR * sizeof *to);
 #endif
+        }
         if (left)
             memcpy(to, from, (size_t)left * sizeof *to);
     }
@@ -659,7 +663,7 @@ grad_part(const rlf_product_grad_args *a, int64_t row, int64_t rows,
 {
     int64_t step = k_step(a->m), n = end - col;
     float *tiles = (float *)scratch, *panels = tiles + MC * KC;
-    bool copy_dy = a->lddy > FAR / 4 && rows > MR;
+    bool copy_dy = a->lddy > FAR / 8 && rows > MR;
     bool copy_x = (a->ldx % CROWDED == 0 && rows > 2 * MR) || n % VL;
     for (int64_t m = 0; m < a->m; m += step) {
         int64_t kc = a->m - m < step ? a->m - m : step;
@@ -708,7 +712,7 @@ ISA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
     a->lddy = or_dense(a->lddy, a->n);
     a->ldx = or_dense(a->ldx, a->k);
     a->lddw = or_dense(a->lddw, a->k);
-    p.cut = cut(queue, a->n, a->k, GRAD_NC);
+    p.cut = cut(queue, a->n, a->k, GRAD_NC, true);
     rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k, grad_tasks,
                   &p);

@@ -484,7 +484,7 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
     NEED(a->shards.count == 1 || !a->c_f32, "product");
     if (a->m == 0 || a->n == 0)
         return RLF_OK;
-    p.cut = cut(queue, a->m, a->n, NC);
+    p.cut = cut(queue, a->m, a->n, NC, false);
     rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   1.0 * (double)a->m * (double)a->n * (double)a->k,
                   product_tasks, &p);
@@ -610,7 +610,7 @@ ISA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
     a->lddy = or_dense(a->lddy, a->n);
     a->ldx = or_dense(a->ldx, a->k);
     a->lddw = or_dense(a->lddw, a->k);
-    p.cut = cut(queue, a->n, a->k, GRAD_NC);
+    p.cut = cut(queue, a->n, a->k, GRAD_NC, false);
     rlf_cpu_share(queue, p.cut.groups * p.cut.blocks, 1,
                   1.0 * (double)a->m * (double)a->n * (double)a->k, grad_tasks,
                   &p);
