@@ -18,7 +18,7 @@ void
 rlf_placed_lay(const rlf_problem *p, const int *choice, rlf_placed *out)
 {
     int n = p->n_calls;
-    out->begins = out->lends = out->hosted = 0;
+    out->begins = out->lends = out->hosted = out->staged = 0;
     for (int k = 0; k < n; k++) {
         const rlf_problem_call *call = &p->calls[k];
         const rlf_choice *c = choice[k] < 0 ? NULL : &call->choices[choice[k]];
@@ -37,6 +37,7 @@ rlf_placed_lay(const rlf_problem *p, const int *choice, rlf_placed *out)
         out->begins |= begins ? bit : 0;
         out->lends |= c && c->lends > 0 ? bit : 0;
         out->hosted |= c && c->host > 0 ? bit : 0;
+        out->staged |= c && c->stages ? bit : 0;
     }
     for (uint32_t of = out->begins; of; of &= of - 1) {
         int k = __builtin_ctz(of);
@@ -98,14 +99,70 @@ used_by_stage(const rlf_problem *p, const rlf_placed *l, int rank)
     return stays + work;
 }
 
+/* ---- ranks that differ ---- */
+
+/* Up to `end` ranks have the same calls and as much memory; those from `last`
+ * on have the same stages as some before. */
+typedef struct alike {
+    int last, end;
+} alike;
+
+static int
+common_multiple(int a, int b)
+{
+    int x = a, y = b;
+    while (y) {
+        int rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+static alike
+alike_from(const rlf_problem *p, const rlf_placed *l, int rank, int to)
+{
+    int end = to, period = 1;
+    for (int k = 0; k < p->n_calls; k++) {
+        end = l->first[k] > rank && l->first[k] < end ? l->first[k] : end;
+        end = l->end[k] > rank && l->end[k] < end ? l->end[k] : end;
+    }
+    for (int r = rank + 1; r < end; r++)
+        if (p->memory[r] != p->memory[rank])
+            end = r;
+    for (uint32_t of = l->staged; of && period < end - rank; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        if (has(l, k, rank))
+            period = common_multiple(period, l->at[k]->tp * l->at[k]->pp);
+    }
+    return (alike){rank + period < end ? rank + period : end, end};
+}
+
+/* The next rank on which a call has another stage. */
+static int
+next_stage(const rlf_placed *l, int rank, int last)
+{
+    for (uint32_t of = l->staged; of; of &= of - 1) {
+        int k = __builtin_ctz(of);
+        const rlf_choice *c = l->at[k];
+        int next = rank + c->tp - (rank - c->first) % c->tp;
+        last = has(l, k, rank) && next < last ? next : last;
+    }
+    return last;
+}
+
 /* The most bytes that a rank lacks so. The fullest stages of calls that share
  * ranks may be on different ones. */
 static double
 over_by_stage(const rlf_problem *p, const rlf_placed *l)
 {
     double most = -INFINITY;
-    for (int rank = 0; rank < p->devices; rank++)
-        most = rlf_larger(most, used_by_stage(p, l, rank) - p->memory[rank]);
+    alike a = {0};
+    for (int rank = 0; rank < p->devices; rank = a.end) {
+        a = alike_from(p, l, rank, p->devices);
+        for (int r = rank; r < a.last; r = next_stage(l, r, a.last))
+            most = rlf_larger(most, used_by_stage(p, l, r) - p->memory[r]);
+    }
     return most;
 }
 
@@ -193,9 +250,13 @@ static double
 pages_by_stage(const rlf_problem *p, const rlf_placed *l, int i)
 {
     double bytes = INFINITY;
-    for (int rank = l->first[i]; rank < l->end[i]; rank++)
-        bytes = rlf_smaller(
-            bytes, bytes_for(p, l, i, rank, used_by_stage(p, l, rank)));
+    alike a = {0};
+    for (int rank = l->first[i]; rank < l->end[i]; rank = a.end) {
+        a = alike_from(p, l, rank, l->end[i]);
+        for (int r = rank; r < a.last; r = next_stage(l, r, a.last))
+            bytes = rlf_smaller(bytes,
+                                bytes_for(p, l, i, r, used_by_stage(p, l, r)));
+    }
     return bytes;
 }
 

@@ -17,8 +17,8 @@ typedef struct rlf_placed {
     int first[RLF_SEARCH_CALLS], end[RLF_SEARCH_CALLS], copy[RLF_SEARCH_CALLS];
     double own[RLF_SEARCH_CALLS], work[RLF_SEARCH_CALLS];
     /* Calls, as bits: the first of those that begin on a rank; who lends; who
-     * has something in host memory. */
-    uint32_t begins, lends, hosted;
+     * has something in host memory; whose stages take unlike bytes. */
+    uint32_t begins, lends, hosted, staged;
     double used[RLF_SEARCH_CALLS]; /* of `begins`: bytes of its first rank */
 } rlf_placed;
 
