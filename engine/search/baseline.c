@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/splitmix.h"
+#include "engine/search/descend.h"
 #include "engine/search/hybridflow.h"
 
 enum {
@@ -187,17 +188,23 @@ interleave(const rlf_problem *p, rlf_mesh_span *within)
     }
 }
 
-static void
-separate(const rlf_problem *p, rlf_mesh_span *within)
+/* Updates on the last `last` ranks, all others on the `first` first ones.
+ * Returns how many calls cannot run there, which stay. */
+static int
+separate(const rlf_problem *p, int first, int last, rlf_mesh_span *within)
 {
-    int half = p->devices / 2;
+    int stay = 0;
     for (int i = 0; i < p->n_calls; i++) {
         bool trains = p->calls[i].kind == RLF_STAGE_UPDATE;
         const rlf_mesh_span *m =
-            rlf_search_mesh(&p->calls[i], trains ? half : 0, p->devices - half);
-        if (half && m)
+            rlf_search_mesh(&p->calls[i], trains ? p->devices - last : 0,
+                            trains ? last : first);
+        if (first && last && m)
             within[i] = *m;
+        else
+            stay++;
     }
+    return stay;
 }
 
 /* No data parallelism, and as large tensor-parallel groups as there are. */
@@ -281,6 +288,100 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
     }
 }
 
+/* The ranks that each call gets. False: a call cannot run on all ranks. */
+static bool
+find_spans(const rlf_problem *problem, rlf_baseline which,
+           rlf_mesh_span *within)
+{
+    for (int i = 0; i < problem->n_calls; i++) {
+        const rlf_mesh_span *all =
+            rlf_search_mesh(&problem->calls[i], 0, problem->devices);
+        if (!all)
+            return false;
+        within[i] = *all;
+    }
+    if (which == RLF_BASELINE_INTERLEAVE)
+        interleave(problem, within);
+    else if (which == RLF_BASELINE_SEPARATE)
+        separate(problem, problem->devices - problem->devices / 2,
+                 problem->devices - problem->devices / 2, within);
+    return which != RLF_BASELINE_HEURISTIC || heuristic(problem, within);
+}
+
+/* Takes the placement for *out if it is better. */
+static void
+look_at(const rlf_problem *p, rlf_estimator *e, rlf_placing *at,
+        rlf_placing *out)
+{
+    rlf_placing_look_below(e, at, out->period);
+    if (rlf_placing_better(at, out))
+        rlf_placing_copy(p, out, at);
+}
+
+/* The best of the cuts of all calls alike on those ranks, each call in its
+ * fastest way, or in that with the fewest bytes. */
+static void
+look_at_cuts(const rlf_problem *p, rlf_estimator *e,
+             const rlf_mesh_span *within, rlf_placing *out)
+{
+    int choice[MOST];
+    rlf_placing at = {.choice = choice};
+    out->period = out->over = INFINITY;
+    for (int i = 0; i < p->n_calls; i++)
+        for (int k = within[i].from; k < within[i].to; k++) {
+            const rlf_choice *like = &p->calls[i].choices[k];
+            for (int smallest = 0; smallest < 2 && is_new_cut(p, within, i, k);
+                 smallest++) {
+                for (int j = 0; j < p->n_calls; j++)
+                    choice[j] =
+                        start_of(&p->calls[j], &within[j], smallest, like);
+                look_at(p, e, &at, out);
+            }
+        }
+}
+
+/* As `separate`; where no call can run on a half of the ranks, those that train
+ * are on the fewest more that do, or on the most less. */
+static void
+start_apart(const rlf_problem *p, rlf_estimator *e, rlf_mesh_span *within,
+            rlf_placing *out)
+{
+    int choice[MOST], half = p->devices - p->devices / 2;
+    rlf_mesh_span all[MOST], other[MOST];
+    rlf_placing at = {.choice = choice};
+    memcpy(all, within, sizeof all);
+    while (half < p->devices && separate(p, p->devices - half, half, within)) {
+        half++;
+        memcpy(within, all, sizeof all);
+    }
+    look_at_cuts(p, e, within, out);
+    memcpy(other, all, sizeof all);
+    if (half == p->devices || 2 * half == p->devices ||
+        separate(p, half, p->devices - half, other))
+        return;
+    look_at_cuts(p, e, other, &at);
+    if (!rlf_placing_better(&at, out))
+        return;
+    rlf_placing_copy(p, out, &at);
+    memcpy(within, other, sizeof all);
+}
+
+void
+rlf_baseline_start(const rlf_problem *p, rlf_estimator *e, rlf_baseline which,
+                   rlf_placing *out)
+{
+    rlf_mesh_span within[MOST];
+    bool apart = which == RLF_BASELINE_SEPARATE;
+    out->period = out->over = INFINITY;
+    if (!find_spans(p, apart ? RLF_BASELINE_FLATTEN : which, within))
+        return;
+    if (apart)
+        start_apart(p, e, within, out);
+    else
+        look_at_cuts(p, e, within, out);
+    rlf_search_descend(e, p, within, NULL, out);
+}
+
 void
 rlf_baseline_first(const rlf_problem *problem, int n, rlf_arena *arena,
                    rlf_placing *out)
@@ -323,18 +424,7 @@ rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
         real(problem, e, options, arena, out);
         return;
     }
-    for (int i = 0; i < problem->n_calls; i++) {
-        const rlf_mesh_span *all =
-            rlf_search_mesh(&problem->calls[i], 0, problem->devices);
-        if (!all)
-            return;
-        within[i] = *all;
-    }
-    if (which == RLF_BASELINE_INTERLEAVE)
-        interleave(problem, within);
-    else if (which == RLF_BASELINE_SEPARATE)
-        separate(problem, within);
-    else if (which == RLF_BASELINE_HEURISTIC && !heuristic(problem, within))
+    if (!find_spans(problem, which, within))
         return;
     cut(problem, e, within, out);
     if (which != RLF_BASELINE_HEURISTIC)

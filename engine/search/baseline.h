@@ -39,6 +39,11 @@ const char *rlf_baseline_word(rlf_baseline which);
 void rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
                        const rlf_search_options *options, rlf_arena *arena,
                        rlf_placing *out);
+/* The best cuts that are soon found on the ranks that FLATTEN, INTERLEAVE,
+ * SEPARATE or HEURISTIC gives to calls, from which to search. *out has room for
+ * it; a period of INFINITY and `over` as above. */
+void rlf_baseline_start(const rlf_problem *problem, rlf_estimator *e,
+                        rlf_baseline which, rlf_placing *out);
 /* Does as flatten, but on the first `n` ranks alone (a call that cannot run
  * there, elsewhere): where messages are slow and models small, fewer are
  * quicker. Where no call can, nothing fits. */

@@ -1,14 +1,23 @@
-/* What is found with less: see search.h.
+/* What is found with less: see less.h.
  *
  * The same walk is made on each number of ranks and in each memory of a list,
- * from what those before it found, and none of them knows how much more there
- * is. So with more memory or more ranks what was found with less is found, and
- * more; of all that the best is taken that fits. */
+ * and none of them knows how much more there is. So with more memory or more
+ * ranks what was found with less is found, and more; of all that the best is
+ * taken that fits. On fewer ranks nothing is looked for where no placement can
+ * be shorter than what is there: that changes no answer.
+ *
+ * A walk is made in phases, each of which has as many moves as all before it
+ * together. Phases are the same however many moves there are, so that more
+ * moves only add to what is found. */
 #include "engine/search/less.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+
+#include "engine/search/baseline.h"
+#include "engine/search/descend.h"
+#include "engine/search/walk.h"
 
 /* Machines of which any number is a size; of more, and of devices of a machine,
  * powers of two and three times these; of more than ROUND machines powers of
@@ -90,22 +99,60 @@ rlf_less_level_of(double bytes)
 /* ---- the walks ---- */
 
 enum {
-    RESTARTS = 3,
     EACH = 16,   /* moves of a walk for each of its choices, at most */
-    LEVELS = 24, /* below the memory with which no placement waits */
+    LEVELS = 24, /* levels at most; no more than so many below the first with
+                    which no placement waits */
     SLACKS = RLF_LESS_SLACKS,
+    FINE = 32,  /* ranks; on more, a level has one finer one below it */
+    SMALL = 16, /* ranks; on more, finer ones are only gone downhill in */
+    PHASES = 12,
+    ANYWHERE = 8, /* starts without any reason, on few ranks */
+    AROUND = 4,   /* phases of which one looks around, on few ranks */
 };
+
+/* Moves of a search for which walks have their last phase; for half as many
+ * they have the one before, and so on. */
+enum { MOST_MOVES = 400000 };
+
+/* A memory, and what was found with it on the ranks at hand. */
+typedef struct rung {
+    double memory;   /* of the device with most; INFINITY: any */
+    rlf_found found; /* the best, and others */
+    rlf_placing cut; /* the best with other cuts */
+    int *last[2];    /* starts that were taken downhill before, by source */
+} rung;
+
+/* A level of memory, and finer ones below it. */
+typedef struct level {
+    rung at;
+    rlf_placing slack[SLACKS];
+    rung *fine[SLACKS]; /* by the part of the level's memory that is left out;
+                           NULL: there is none */
+} level;
+
+/* Where others would put calls. */
+static const rlf_baseline starts[] = {
+    RLF_BASELINE_FLATTEN, RLF_BASELINE_INTERLEAVE, RLF_BASELINE_SEPARATE};
+enum { STARTS = sizeof starts / sizeof *starts };
+
+/* The levels on the ranks at hand. */
+typedef struct ladder {
+    level any, of[LEVELS + 1];
+    bool known; /* the numbers of the first level and the last: */
+    int begin, end;
+    int *last[STARTS]; /* where others would put calls with less memory */
+    uint32_t stream;
+} ladder;
 
 typedef struct chain {
     const rlf_problem *whole;
-    rlf_problem problem; /* the whole, with `memory` */
+    rlf_problem problem; /* the whole, with `memory`, on the ranks at hand */
     rlf_search_options options;
-    rlf_arena *arena, *scratch;
+    rlf_arena *arena;
+    rlf_arena *size; /* what lasts as long as the ranks at hand */
     rlf_estimator *e;
-    int64_t moves;  /* of a walk, at most */
     double *memory; /* of the walk at hand */
     double most;    /* of a device, that there is */
-    double *least;  /* per size: bytes that each of its ranks holds at least */
     rlf_search_scope scope;
     const rlf_search_options *asked; /* who looks on */
     double best; /* period of the shortest so far that surely fits */
@@ -131,7 +178,7 @@ most_memory(const rlf_problem *p)
 
 /* The device with most has so much, others as much less as they have. */
 static void
-set_memory(chain *c, double level)
+set_memory(chain *c, double memory)
 {
     int most = rlf_less_level_of(c->most);
     for (int r = 0; r < c->whole->devices; r++) {
@@ -140,29 +187,44 @@ set_memory(chain *c, double level)
         int k = same ? 0 : rlf_less_level_of(has);
         c->memory[r] = same ? c->memory[r - 1]
                        : k == most
-                           ? level
-                           : level * rlf_less_level(k) / rlf_less_level(most);
+                           ? memory
+                           : memory * rlf_less_level(k) / rlf_less_level(most);
     }
 }
 
-/* The choices on the first ranks. False: a call has none. */
+/* The choices on the first ranks, and what they take at least. False: a call
+ * has none. */
 static bool
 set_scope(chain *c, int ranks)
 {
     bool any = true;
-    c->scope.ranks = ranks;
-    c->scope.restarts = RESTARTS;
-    c->scope.rounds = ranks <= MANY;
+    c->scope.ranks = c->problem.devices = ranks;
     for (int i = 0; i < c->whole->n_calls; i++) {
-        const rlf_problem_call *call = &c->whole->calls[i];
+        rlf_problem_call *call = &c->problem.calls[i];
         int n = 0;
-        for (int k = 0; k < call->n_choices; k++)
-            if (call->choices[k].first + call->choices[k].count <= ranks)
-                c->scope.choices[i][n++] = k;
+        call->fast = call->area = INFINITY;
+        for (int k = 0; k < call->n_choices; k++) {
+            const rlf_choice *at = &call->choices[k];
+            if (at->first + at->count > ranks)
+                continue;
+            c->scope.choices[i][n++] = k;
+            call->fast = fmin(call->fast, at->seconds);
+            call->area = fmin(call->area, rlf_choice_area(at, at->seconds));
+        }
         c->scope.n[i] = n;
         any &= n > 0;
     }
     return any;
+}
+
+/* Seconds that every placement on the first ranks takes at least. */
+static double
+least_seconds(const chain *c)
+{
+    int none[RLF_SEARCH_CALLS];
+    for (int i = 0; i < c->whole->n_calls; i++)
+        none[i] = -1;
+    return rlf_estimate_bound(c->e, none);
 }
 
 /* What was found where the device with most has so much. */
@@ -224,39 +286,31 @@ wanted(const rlf_problem *p, const int *choice)
     return most;
 }
 
-/* With a part less memory than a level, from what the walk saw that needs no
- * more, or what was found for the level before. */
-static void
-descend_below(chain *c, double memory, const rlf_placing *seen,
-              const rlf_placing *before)
-{
-    rlf_placing at = {.choice =
-                          RLF_NEW_ARRAY(c->scratch, int, c->whole->n_calls)};
-    set_memory(c, memory);
-    const rlf_placing *from[] = {seen, before};
-    for (int i = 0; i < 2; i++) {
-        if (!from[i] || !isfinite(from[i]->period))
-            continue;
-        memcpy(at.choice, from[i]->choice,
-               sizeof *at.choice * (size_t)c->whole->n_calls);
-        rlf_placing_look(c->e, &at);
-        if (!isfinite(at.period))
-            continue;
-        rlf_search_descend_on(c->e, &c->problem, c->scope.ranks, &at);
-        rlf_search_recut(c->e, &c->problem, &at);
-        add(c, memory, &at);
-    }
-}
-
-/* A few choices are soon looked at. */
+/* Moves of a walk when a phase is over. A few choices are soon looked at. */
 static int64_t
-moves_of(const chain *c)
+moves_after(const chain *c, int phase)
 {
-    int64_t n = 0, part = c->scope.ranks > MANY ? 16 : 1;
+    int64_t n = 0, most = phase ? MOST_MOVES >> (PHASES - 1 - phase) : 0;
     for (int i = 0; i < c->whole->n_calls; i++)
         n += c->scope.n[i];
-    n = EACH * n < c->moves ? EACH * n : c->moves;
-    return n < c->moves / part ? n : c->moves / part;
+    most /= c->scope.ranks > MANY ? 16 : c->scope.ranks > SMALL ? 4 : 1;
+    return most < EACH * n ? most : EACH * n;
+}
+
+/* Are there moves for a phase? */
+static bool
+has_moves(const chain *c, int phase)
+{
+    return phase < PHASES &&
+           (!phase || (MOST_MOVES >> (PHASES - 1 - phase)) <= c->asked->moves);
+}
+
+/* The phase before: of walks on more ranks, where it takes long to go downhill,
+ * each has three times as many moves as all before. */
+static int
+last_phase(const chain *c, int phase)
+{
+    return phase - (c->scope.ranks > SMALL && phase > 1 ? 2 : 1);
 }
 
 /* The next level that has a walk: of many ranks one of 20, 40, 80, 160 GB. */
@@ -269,79 +323,264 @@ up(const chain *c, int k)
     return k;
 }
 
-/* One walk: *best is what it finds, with infinite period if nothing fits. */
 static void
-walk(chain *c, double level, double below, uint32_t stream,
-     const rlf_placing *const *from, int n_from, rlf_placing *best)
+begin_rung(const chain *c, double memory, rung *r)
 {
-    rlf_placing starts[2], slack[SLACKS];
-    rlf_found found;
-    int n = 0;
-    for (int i = 0; i < n_from; i++)
-        if (from[i] && isfinite(from[i]->period))
-            starts[n++] = *from[i];
-    for (int i = 0; i < SLACKS; i++)
-        slack[i] = (rlf_placing){
-            .choice = RLF_NEW_ARRAY(c->scratch, int, c->whole->n_calls),
-            .period = INFINITY};
-    set_memory(c, level);
-    c->options.moves = moves_of(c);
-    rlf_search_walk(c->e, &c->problem, &c->scope, &c->options, stream, starts,
-                    n, level, slack, c->scratch, &found);
-    c->out->looks += found.looks;
-    c->out->stopped |= found.stopped;
-    *best = (rlf_placing){.period = INFINITY};
-    if (!isfinite(found.best.period))
-        return;
-    add(c, level, &found.best);
-    for (int i = 0; i < found.n_kept; i++)
-        add(c, level, &found.kept[i]);
-    *best = found.best;
-    best->choice = RLF_NEW_ARRAY(c->scratch, int, c->whole->n_calls);
-    memcpy(best->choice, found.best.choice,
-           sizeof *best->choice * (size_t)c->whole->n_calls);
-    rlf_search_recut(c->e, &c->problem, best);
-    add(c, level, best);
-    int *answer = RLF_NEW_ARRAY(c->arena, int, c->whole->n_calls);
-    memcpy(answer, best->choice, sizeof *answer * (size_t)c->whole->n_calls);
-    RLF_PUSH_IN(c->arena, &c->out->answers, answer);
-    for (int i = SLACKS - 1; i > 0; i--) {
-        double memory = level * (1 - i * RLF_LESS_SLACK);
-        add(c, level, &slack[i]);
-        if (i == SLACKS / 2 && memory > below && c->scope.ranks <= MANY)
-            descend_below(c, memory, &slack[i], n ? &starts[n - 1] : NULL);
+    size_t n = (size_t)c->whole->n_calls;
+    r->memory = memory;
+    rlf_walk_found(c->whole, c->size, &r->found);
+    r->cut = (rlf_placing){.choice = RLF_NEW_ARRAY(c->size, int, n),
+                           .period = INFINITY};
+    for (int i = 0; i < 2; i++) {
+        r->last[i] = RLF_NEW_ARRAY(c->size, int, n);
+        r->last[i][0] = -1;
     }
 }
 
-/* All walks on the first ranks; `last` and `now`: what was found on the ranks
- * before and on these, without a limit and then for each level. */
 static void
-walk_on(chain *c, int size, const rlf_placing *last, int last_from,
-        rlf_placing *now, int *now_from)
+begin_level(const chain *c, double memory, double below, level *l)
 {
-    const rlf_placing *from[2] = {last, NULL};
-    uint32_t stream = (uint32_t)c->scope.ranks * 1024;
-    double least = c->least[size];
-    walk(c, INFINITY, INFINITY, stream, from, 1, &now[0]);
-    if (!isfinite(now[0].period))
+    size_t n = (size_t)c->whole->n_calls;
+    *l = (level){0};
+    begin_rung(c, memory, &l->at);
+    for (int i = 0; i < SLACKS && isfinite(memory); i++) {
+        double less = memory * (1 - i * RLF_LESS_SLACK);
+        l->slack[i] = (rlf_placing){.choice = RLF_NEW_ARRAY(c->size, int, n),
+                                    .period = INFINITY};
+        if (!i || less <= below || c->scope.ranks > MANY ||
+            (c->scope.ranks > FINE && i != SLACKS / 2))
+            continue;
+        l->fine[i] = RLF_NEW(c->size, rung);
+        begin_rung(c, less, l->fine[i]);
+    }
+}
+
+/* What the walk at hand found is added. */
+static void
+end_walk(chain *c, rung *r)
+{
+    size_t n = (size_t)c->whole->n_calls;
+    const rlf_placing *best = &r->found.best;
+    if (!isfinite(best->period))
         return;
+    for (int i = 0; i < r->found.n_kept; i++)
+        add(c, r->memory, &r->found.kept[i]);
+    add(c, r->memory, best);
+    rlf_placing at = {.choice = RLF_NEW_ARRAY(c->size, int, n)};
+    rlf_placing_copy(c->whole, &at, best);
+    rlf_search_recut(c->e, &c->problem, &at);
+    add(c, r->memory, &at);
+    if (at.period < r->cut.period)
+        rlf_placing_copy(c->whole, &r->cut, &at);
+}
+
+/* From a start downhill, unless it was the last one of that source. */
+static void
+descend_once(rlf_walk *w, rung *r, const rlf_placing *from, int source)
+{
+    size_t bytes = sizeof(int) * (size_t)w->problem->n_calls;
+    if (!from || !isfinite(from->period) ||
+        memcmp(r->last[source], from->choice, bytes) == 0)
+        return;
+    memcpy(r->last[source], from->choice, bytes);
+    if (memcmp(r->found.best.choice, from->choice, bytes) != 0 ||
+        !isfinite(r->found.best.period))
+        rlf_walk_descend(w, from);
+}
+
+static rlf_walk
+walk_of(chain *c, rung *r, rlf_placing *slack)
+{
+    set_memory(c, r->memory);
+    return (rlf_walk){.problem = &c->problem,
+                      .e = c->e,
+                      .options = &c->options,
+                      .scope = &c->scope,
+                      .memory = slack ? r->memory : INFINITY,
+                      .slack = slack,
+                      .found = &r->found};
+}
+
+/* Much longer ones are left where they are, on many ranks. */
+#define NEAR 1.2
+
+/* From what annealing came by downhill. */
+static void
+anneal_from(rlf_walk *w, rlf_walk_start start, int64_t moves)
+{
+    double was = w->found->best.period;
+    bool small = w->scope->ranks <= SMALL;
+    rlf_walk_anneal(w, start, moves);
+    if (start == RLF_WALK_BEST ? w->run.period < was
+                               : small || w->run.period < NEAR * was)
+        rlf_walk_descend(w, &w->run);
+}
+
+static void
+anneal(const chain *c, rlf_walk *w, int phase)
+{
+    int64_t n = moves_after(c, phase) - moves_after(c, last_phase(c, phase));
+    anneal_from(w, RLF_WALK_BEST, n - n / 2);
+    anneal_from(w, RLF_WALK_ANYWHERE, n / 2);
+}
+
+/* With a part less memory than a level, from what the walk saw that needs no
+ * more, or what was found with a little less. */
+static void
+walk_below(chain *c, level *l, uint32_t stream, int phase,
+           const rlf_placing *before)
+{
+    for (int i = SLACKS - 1; i > 0; i--) {
+        rung *r = l->fine[i];
+        if (!r)
+            continue;
+        rlf_walk w = walk_of(c, r, NULL);
+        double was = r->found.best.period;
+        rlf_walk_begin(&w, (stream + (uint32_t)i) * 16 + (uint32_t)phase,
+                       c->size);
+        descend_once(&w, r, before, 0);
+        descend_once(&w, r, &l->slack[i], 1);
+        if (phase && c->scope.ranks <= SMALL)
+            anneal(c, &w, phase);
+        if (r->found.best.period < was)
+            end_walk(c, r);
+        before = isfinite(r->found.best.period) ? &r->found.best : before;
+    }
+}
+
+/* Downhill from where others would put calls, and from where each is fastest.
+ * On many ranks the latter are left out with less memory, and so are those that
+ * put them as with a little less. */
+static void
+descend_all(const chain *c, rlf_walk *w, ladder *l)
+{
+    size_t n = (size_t)c->whole->n_calls;
+    bool few = c->scope.ranks <= SMALL;
+    rlf_placing at = {.choice = RLF_NEW_ARRAY(c->size, int, n)};
+    if (few || !l->known) {
+        rlf_walk_anneal(w, RLF_WALK_FASTEST, 0);
+        rlf_walk_descend(w, &w->run);
+    }
+    for (int i = 0; i < ANYWHERE && few; i++) {
+        rlf_walk_anneal(w, RLF_WALK_ANYWHERE, 0);
+        rlf_walk_descend(w, &w->run);
+    }
+    for (int i = 0; i < STARTS; i++) {
+        rlf_baseline_start(w->problem, w->e, starts[i], &at);
+        bool any = isfinite(at.period) || isfinite(at.over);
+        if (any && (few || memcmp(l->last[i], at.choice, n * sizeof(int)) != 0))
+            rlf_walk_descend(w, &at);
+        if (any)
+            memcpy(l->last[i], at.choice, n * sizeof(int));
+    }
+}
+
+/* A phase of a walk, from what was found with less memory, if anything was. */
+static void
+walk(chain *c, ladder *on, level *l, uint32_t stream, int phase,
+     const rlf_placing *before)
+{
+    rung *r = &l->at;
+    bool limited = isfinite(r->memory);
+    rlf_walk w = walk_of(c, r, limited ? l->slack : NULL);
+    rlf_walk_begin(&w, stream * 16 + (uint32_t)phase, c->size);
+    descend_once(&w, r, before, 0);
+    if (l->fine[1])
+        descend_once(&w, r, &l->fine[1]->found.best, 1);
+    if (!phase) {
+        descend_all(c, &w, on);
+    } else {
+        anneal(c, &w, phase);
+        if (c->scope.ranks <= SMALL && phase % AROUND == AROUND - 1)
+            rlf_walk_around(&w);
+    }
+    end_walk(c, r);
+    r->found.stopped |= c->options.stop && stop(c, 0, 0);
+    c->out->stopped |= r->found.stopped;
+    for (int i = 1; i < SLACKS && limited; i++)
+        add(c, r->memory, &l->slack[i]);
+}
+
+/* The first phase in which anything fits decides which level is the first one;
+ * others may add some behind the last. */
+static void
+find_end(const chain *c, ladder *l)
+{
+    double bytes = wanted(c->whole, l->any.at.found.best.choice);
+    int end = up(c, rlf_less_level_of(bytes));
+    if (!l->known) {
+        double least = least_bytes(c);
+        l->begin = end - LEVELS;
+        while (l->begin < end && rlf_less_level(l->begin) < least)
+            l->begin++;
+        l->end = l->begin - 1;
+        l->known = true;
+    }
+    for (int k = l->end + 1; k <= end && k <= l->begin + LEVELS; k++)
+        begin_level(c, rlf_less_level(k),
+                    k > l->begin ? rlf_less_level(k - 1) : 0,
+                    &l->of[k - l->begin]);
+    l->end = end > l->end ? end : l->end;
+    if (l->end > l->begin + LEVELS)
+        l->end = l->begin + LEVELS;
+}
+
+static void
+walk_phase(chain *c, int phase, ladder *l)
+{
+    const rlf_placing *before = NULL;
     int top = up(c, rlf_less_level_of(c->most));
-    int end = up(c, rlf_less_level_of(wanted(c->whole, now[0].choice)));
-    int begin = end - LEVELS, before = 0;
-    while (begin < end && rlf_less_level(begin) < least)
-        begin++;
-    *now_from = begin;
-    for (int k = begin; k <= end && k <= top && !c->out->stopped; k++) {
-        int there = k - last_from;
+    walk(c, l, &l->any, l->stream, phase, NULL);
+    if (!isfinite(l->any.at.found.best.period))
+        return;
+    find_end(c, l);
+    for (int k = l->begin; k <= l->end && k <= top && !c->out->stopped; k++) {
+        level *to = &l->of[k - l->begin];
         if (up(c, k) != k)
             continue;
-        from[0] =
-            last && there >= 0 && there < LEVELS ? &last[1 + there] : NULL;
-        from[1] = before ? &now[before] : NULL;
-        walk(c, rlf_less_level(k), k > begin ? rlf_less_level(k - 1) : 0,
-             stream + 1 + (uint32_t)(k + 512), from, 2, &now[1 + k - begin]);
-        before = 1 + k - begin;
+        uint32_t stream = l->stream + SLACKS * (1 + (uint32_t)(k + 512));
+        walk(c, l, to, stream, phase, before);
+        walk_below(c, to, stream, phase, before);
+        if (isfinite(to->at.found.best.period))
+            before = &to->at.found.best;
     }
+}
+
+/* The best of each level is an answer. */
+static void
+add_answers(chain *c, const ladder *l)
+{
+    size_t n = (size_t)c->whole->n_calls;
+    c->out->looks += l->any.at.found.looks;
+    for (int k = 0; l->known && k <= l->end - l->begin; k++) {
+        const rung *r = &l->of[k].at;
+        if (r->memory > 0)
+            c->out->looks += r->found.looks;
+        if (!(r->memory > 0) || !isfinite(r->cut.period))
+            continue;
+        int *answer = RLF_NEW_ARRAY(c->arena, int, n);
+        memcpy(answer, r->cut.choice, sizeof *answer * n);
+        RLF_PUSH_IN(c->arena, &c->out->answers, answer);
+    }
+}
+
+static void
+walk_on(chain *c, int ranks)
+{
+    c->size = rlf_arena_new();
+    ladder *l = RLF_NEW(c->size, ladder);
+    l->stream = (uint32_t)ranks * SLACKS * 1024;
+    for (int i = 0; i < STARTS; i++) {
+        l->last[i] = RLF_NEW_ARRAY(c->size, int, c->whole->n_calls);
+        l->last[i][0] = -1;
+    }
+    begin_level(c, INFINITY, 0, &l->any);
+    for (int p = 0; has_moves(c, p) && !c->out->stopped; p++)
+        if (!p || ((c->scope.ranks <= SMALL || p % 2) &&
+                   moves_after(c, p) - moves_after(c, last_phase(c, p)) > 1))
+            walk_phase(c, p, l);
+    add_answers(c, l);
+    rlf_arena_free(c->size);
 }
 
 void
@@ -350,39 +589,28 @@ rlf_less_find(const rlf_problem *problem, const rlf_search_options *options,
 {
     rlf_arena *scratch = rlf_arena_new();
     int sizes[RLF_LESS_SIZES], n = rlf_less_sizes(problem, sizes);
+    size_t calls = (size_t)problem->n_calls;
     chain c = {.whole = problem,
                .problem = *problem,
                .options = *options,
                .arena = arena,
-               .scratch = scratch,
                .most = most_memory(problem),
                .asked = options,
                .best = INFINITY,
                .memory = RLF_NEW_ARRAY(scratch, double, problem->devices),
-               .least = RLF_NEW_ARRAY(scratch, double, n),
                .out = out};
-    rlf_placing *last = NULL;
-    int last_from = 0;
     *out = (rlf_less){0};
-    c.moves = options->moves / RLF_LESS_WALKS;
     c.options.stop = options->stop ? stop : NULL;
     c.options.arg = &c;
     c.problem.memory = c.memory;
+    c.problem.calls = RLF_NEW_ARRAY(scratch, rlf_problem_call, calls);
+    memcpy(c.problem.calls, problem->calls, sizeof *c.problem.calls * calls);
     c.e = rlf_estimator_new(&c.problem, scratch);
     for (int i = 0; i < problem->n_calls; i++)
         c.scope.choices[i] =
             RLF_NEW_ARRAY(scratch, int, problem->calls[i].n_choices);
-    for (int i = 0; i < n && !out->stopped; i++) {
-        if (!set_scope(&c, sizes[i]))
-            continue;
-        rlf_placing *now = RLF_NEW_ARRAY(scratch, rlf_placing, LEVELS + 2);
-        for (int k = 0; k < LEVELS + 2; k++)
-            now[k].period = INFINITY;
-        c.least[i] = least_bytes(&c);
-        int now_from = 0;
-        walk_on(&c, i, last, last_from, now, &now_from);
-        last = now;
-        last_from = now_from;
-    }
+    for (int i = n - 1; i >= 0 && !out->stopped; i--)
+        if (set_scope(&c, sizes[i]) && least_seconds(&c) < c.best)
+            walk_on(&c, sizes[i]);
     rlf_arena_free(scratch);
 }

@@ -2,7 +2,8 @@
  * memory than there is.
  *
  * More of either never finds less: the walks are the same for all clusters of
- * the same machines, and more ranks or more memory only add some. */
+ * the same machines, and more ranks or more memory only add some. So do more
+ * moves. */
 #ifndef RLF_SEARCH_LESS_H
 #define RLF_SEARCH_LESS_H
 
@@ -13,8 +14,8 @@
 /* Ranks; on more than these walks are fewer and shorter, and no answer is found
  * by them alone. */
 enum { RLF_LESS_MANY = 256 };
-/* Sizes at most; walks by which the moves of a search are divided. */
-enum { RLF_LESS_SIZES = 48, RLF_LESS_WALKS = 16 };
+/* Sizes at most. */
+enum { RLF_LESS_SIZES = 48 };
 
 struct rlf_less {
     RLF_VEC(int *) list; /* choices of placements, each once; some may not fit

@@ -6,6 +6,7 @@ libsearch_a_SOURCES = \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
 	%D%/calls.c %D%/call_memory.c %D%/calls.h \
+	%D%/descend.c %D%/descend.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_state.h \
 	%D%/pareto.c %D%/pareto.h \
@@ -14,7 +15,7 @@ libsearch_a_SOURCES = \
 	%D%/pipelines.c %D%/pipelines.h \
 	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/lanes.c %D%/lanes.h \
-	%D%/less.c \
+	%D%/less.c %D%/less.h \
 	%D%/measure.c %D%/measure.h \
 	%D%/model_moves.c %D%/model_moves.h \
 	%D%/model_sums.c %D%/model_sums.h \
@@ -28,12 +29,15 @@ libsearch_a_SOURCES = \
 	%D%/reading.c %D%/reading.h \
 	%D%/stages.c %D%/stages.h \
 	%D%/search.c %D%/search.h \
+	%D%/walk.c %D%/walk.h \
 	%D%/shards.c %D%/shards.h
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
-	tests/unit/search_pipelines tests/unit/search_moves
+	tests/unit/search_pipelines tests/unit/search_moves \
+	tests/unit/search_walks
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
 tests_unit_search_pipelines_LDADD = $(SEARCH_LIBS)
 tests_unit_search_moves_LDADD = $(SEARCH_LIBS)
+tests_unit_search_walks_LDADD = $(SEARCH_LIBS)

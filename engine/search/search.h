@@ -1,10 +1,11 @@
 /* The search: a placement of a problem's calls with a short period.
  *
- * Annealing over placements by the estimate, restarted, each run ended by
- * coordinate descent; then branch and bound, which starts from the best one and
- * proves how far from it the best there is can be. Budgets are counted in
- * placements looked at, not in seconds: the answer is a function of problem,
- * seed and budget, on every machine. Who has no time stops it, and knows. */
+ * Annealing over placements by the estimate (walk.h), each run ended by
+ * coordinate descent (descend.h); then branch and bound, which starts from the
+ * best one and proves how far from it the best there is can be. Budgets are
+ * counted in placements looked at, not in seconds: the answer is a function of
+ * problem, seed and budget, on every machine. Who has no time stops it, and
+ * knows. */
 #ifndef RLF_SEARCH_SEARCH_H
 #define RLF_SEARCH_SEARCH_H
 
@@ -95,31 +96,10 @@ bool rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
  * would find less with as many moves. */
 void rlf_search_recut(rlf_estimator *e, const rlf_problem *problem,
                       rlf_placing *at);
-/* Choices that a walk may take: those on the first ranks. */
-typedef struct rlf_search_scope {
-    int ranks;
-    int restarts; /* of annealing, which share the moves */
-    int rounds; /* in which what is next to those that are kept is looked at */
-    int *choices[RLF_SEARCH_CALLS]; /* per call, ascending */
-    int n[RLF_SEARCH_CALLS];
-} rlf_search_scope;
-/* Memory that a walk leaves, in parts of it, that are told from each other. */
-enum { RLF_LESS_SLACKS = 8 };
-#define RLF_LESS_SLACK 0.03
-/* The first half: from `starts` downhill, and annealing. `e` is of the problem;
- * `stream` tells one walk's chance from another's. Of all placements that leave
- * i * RLF_LESS_SLACK of `memory` (not looked at if it is infinite) the shortest
- * goes to slack[i], which has room for it. */
-void rlf_search_walk(rlf_estimator *e, const rlf_problem *problem,
-                     const rlf_search_scope *scope,
-                     const rlf_search_options *options, uint32_t stream,
-                     const rlf_placing *starts, int n_starts, double memory,
-                     rlf_placing slack[RLF_LESS_SLACKS], rlf_arena *arena,
-                     rlf_found *out);
 /* rlf_search_descend on the first ranks. */
 void rlf_search_descend_on(rlf_estimator *e, const rlf_problem *problem,
                            int ranks, rlf_placing *at);
-/* The second half: lowers *best where it finds better, and gives the bound that
+/* The proof: lowers *best where it finds better, and gives the bound that
  * it has proved with at most `branches` placements looked at. */
 typedef struct rlf_proof {
     double bound;
