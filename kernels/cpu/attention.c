@@ -452,6 +452,11 @@ packed_keys(const rlf_attention_args *a, int64_t s, int64_t from, int64_t n,
         v = w->v;
         ldk = ldv = a->d;
     }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t x = 0; x < a->d; x += VL) {
+            __builtin_prefetch(k + i * ldk + x);
+            __builtin_prefetch(v + i * ldv + x);
+        }
     const float *floats = rfloats(k, &ldk, n, a->d, w->widened);
     transpose(floats, ldk, n, a->d, w->kt);
     keys ks = {.k_ld = BLOCK, .v_ld = ldv, .scale = a->scale, .cap = a->cap};
@@ -471,9 +476,15 @@ packed_chunk(const rlf_attention_args *a, int64_t s, int64_t t0, int64_t t1,
     int64_t base = a->offsets[s], start = start_of(&a->prefixes, s);
     const task_memory w = memory_of(scratch, (t1 - t0) * group, d);
     for (int64_t t = t0; t < t1; t++)
-        for (int64_t h = g * group; h < (g + 1) * group; h++)
-            row_begin(&w, n++, a->q + (base + t) * a->ldq + h * d,
-                      a->o + (base + t) * a->ldo + h * d, start + t, d);
+        for (int64_t h = g * group; h < (g + 1) * group; h++) {
+            const rlf_real *q = a->q + (base + t) * a->ldq + h * d;
+            rlf_real *o = a->o + (base + t) * a->ldo + h * d;
+            for (int64_t x = 0; x < d; x += VL) { /* of tokens behind */
+                __builtin_prefetch(q + 8 * a->ldq + x);
+                __builtin_prefetch(o + 8 * a->ldo + x, 1);
+            }
+            row_begin(&w, n++, q, o, start + t, d);
+        }
     int64_t end = start + t1;
     for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
         int64_t from = b * BLOCK, left = end - from;

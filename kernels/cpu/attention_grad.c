@@ -238,6 +238,12 @@ grad_sequence(const rlf_attention_grad_args *a, int64_t s, int64_t h,
             int64_t hi = t + 1 - from, i = base + t;
             const rlf_real *q = a->q + i * a->ldq + h * d;
             const rlf_real *d_o = a->d_o + i * a->lddo + h * d;
+            const rlf_real *o = a->o + i * a->ldo + h * d;
+            for (int64_t x = 0; x < d; x += VL) { /* of the rows behind */
+                __builtin_prefetch(q + ROWS * a->ldq + x);
+                __builtin_prefetch(d_o + ROWS * a->lddo + x);
+                __builtin_prefetch(o + ROWS * a->ldo + x);
+            }
             float *copy = b->copies ? b->copies + n * 2 * d : NULL;
             float *rest = copy ? copy + d : NULL;
             float *dq = b->dq ? b->dq + (i - b->first_row) * b->lddq : NULL;
@@ -249,7 +255,7 @@ grad_sequence(const rlf_attention_grad_args *a, int64_t s, int64_t h,
                        .lse = a->lse[i * a->heads + h],
                        .lo = lo < 0 ? 0 : lo,
                        .hi = hi > n_keys ? n_keys : hi};
-            r->dot = row_dot(d_o, a->o + i * a->ldo + h * d, NULL, d);
+            r->dot = row_dot(d_o, o, NULL, d);
         }
         grads[n](rows, b);
     }

@@ -191,6 +191,8 @@ rope_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         for (int64_t h = 0; h < a->heads; h++) {
             const rlf_real *x = a->x + m * a->ldx + h * a->d;
             rlf_real *y = a->y + m * a->ldy + h * a->d;
+            for (int64_t i = 0; i < a->d; i += VL)
+                __builtin_prefetch(x + 4 * a->ldx + i, 1);
             rotate(&r, a->positions[m], x, y);
             if (rest && y != x)
                 memcpy(y + 2 * a->half, x + 2 * a->half,
