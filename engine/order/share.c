@@ -320,6 +320,16 @@ rlf_control_supply(rlf_control *c, int instance)
     t->supplied = true;
 }
 
+/* Does it change what there are copies of? */
+static bool
+writes_copied(const rlf_control *c, const rlf_node *node)
+{
+    bool any = false;
+    for (int i = 0; c->version && i < node->n_writes; i++)
+        any |= c->plan->copies[node->writes[i]].n > 0;
+    return any;
+}
+
 void
 rlf_control_run(rlf_control *c, const ready *r)
 {
@@ -332,7 +342,7 @@ rlf_control_run(rlf_control *c, const ready *r)
         post_together(c, instance, r->decision.turn);
         return;
     }
-    if (node->n_writes)
+    if (writes_copied(c, node))
         rlf_control_bring_pins(c);
     rlf_control_bring_weights(c, instance); /* opening may look */
     if (!now.prepared)
