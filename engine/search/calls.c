@@ -113,12 +113,10 @@ rlf_call_sampling(const rlf_opened *o, const rlf_sizes *sizes,
                           .most = each->responses ? each->most : each->response,
                           .rows = rows_of(o, sizes, expected, node),
                           .seats = fmax(1, cut.seats),
-                          .replicas = o->plan->place[node->id].layout.dp};
-    *pages =
-        (rlf_sampling_pages){.pages = INFINITY,
-                             .tokens = tokens,
-                             .prompt = each->prompt,
-                             .group = size->samples / fmax(1, size->prompts)};
+                          .replicas = o->plan->place[node->id].layout.dp,
+                          .group = size->samples / fmax(1, size->prompts)};
+    *pages = (rlf_sampling_pages){
+        .pages = INFINITY, .tokens = tokens, .prompt = each->prompt};
 }
 
 /* ---- pieces ---- */
@@ -444,7 +442,9 @@ generate(const work *w, rlf_call_cut cut, double rows)
                                    .most = w->expected->most,
                                    .rows = rows,
                                    .seats = fmax(1, cut.seats),
-                                   .replicas = w->layout->dp};
+                                   .replicas = w->layout->dp,
+                                   .group = w->size->samples /
+                                            fmax(1, w->size->prompts)};
     int n = rlf_sampling_parts(&sampling, parts);
     generate_parts(w, fmin(rows, sampling.seats), parts, n);
 }

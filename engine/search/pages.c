@@ -41,7 +41,7 @@ is_of(const rlf_plays *p, const rlf_sampling *s,
     return a->lengths == s->lengths && a->most == s->most &&
            a->rows == s->rows && a->seats == s->seats &&
            a->replicas == s->replicas && b->tokens == pages->tokens &&
-           b->prompt == pages->prompt && b->group == pages->group &&
+           b->prompt == pages->prompt && a->group == s->group &&
            p->units == units;
 }
 

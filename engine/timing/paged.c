@@ -170,7 +170,7 @@ begin(player *p, const rlf_sampling *s)
 {
     for (int i = 0; i < p->n; i++) {
         double length = floor(rlf_sampling_typical(s, (uint32_t)i) + 0.5);
-        p->list[i] = (sample){.group = (int)(i / fmax(1, p->room->group)),
+        p->list[i] = (sample){.group = (int)(i / fmax(1, s->group)),
                               .length = fmax(1, length)};
         p->all += p->list[i].length;
         p->waiting[p->n - 1 - i] = i;

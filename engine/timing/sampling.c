@@ -9,6 +9,7 @@
 enum {
     CUTS = 8,      /* of the time in which fewer and fewer are at work */
     PLAYED = 4096, /* samples of which each is looked at */
+    STARTS = 64,   /* parts of these, by when they begin */
 };
 
 typedef struct parts {
@@ -84,13 +85,39 @@ by_end(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those at work when the last one began, until all are complete; `before`: the
- * part of all samples that is complete before. */
+/* Samples that begin at about the same time. */
+typedef struct start {
+    double n, sum; /* of the turns in which they do */
+} start;
+
+/* The turn in which the last sample of `times` as many is complete, on average:
+ * where so many are expected to be at work that there are none with the
+ * probability exp(-exp(-g)), with Euler's g, as of the largest of many. */
+static double
+last_end(const rlf_sampling *s, const start *starts, double times, double begun)
+{
+    double least = begun, most = begun + s->most;
+    for (int step = 0; step < 32; step++) {
+        double at = (least + most) / 2, left = 0;
+        for (int k = 0; k < STARTS; k++) {
+            double has = starts[k].n ? at - starts[k].sum / starts[k].n : 0;
+            if (starts[k].n && has < s->most)
+                left += starts[k].n * rlf_lengths_above(s->lengths, has);
+        }
+        *(times * left > exp(-0.5772) ? &least : &most) = at;
+    }
+    return most;
+}
+
+/* Those at work when the last one began, until all are complete at `end`;
+ * `before`: the part of all samples that is complete before. */
 static void
 play_ends(seat *seats, int n, double begun, double scale, double before,
-          double more, parts *p)
+          double end, parts *p)
 {
     double at = begun;
+    for (int i = 0; i < n; i++)
+        seats[i].to = fmin(seats[i].to, fmax(end, begun));
     qsort(seats, (size_t)n, sizeof *seats, by_end);
     for (int k = 0; k < CUTS; k++) {
         int first = k * n / CUTS, last = (k + 1) * n / CUTS;
@@ -110,7 +137,7 @@ play_ends(seat *seats, int n, double begun, double scale, double before,
                                            before + (1 - before) * last / n});
         at = fmax(at, to);
     }
-    add(p, (rlf_sampling_part){.turns = more,
+    add(p, (rlf_sampling_part){.turns = end - at,
                                .rows = 1,
                                .made = at - seats[n - 1].from,
                                .complete = 1});
@@ -126,6 +153,25 @@ rlf_sampling_typical(const rlf_sampling *s, uint32_t i)
     return fmin(fmax(floor(length + 0.5), 1), s->most);
 }
 
+/* Prompts that are computed as samples take seats. */
+typedef struct begun_prompts {
+    double at, n;  /* a turn, and samples that begin in it */
+    double all;    /* prompts of the turns before, of a replica */
+    double bursts; /* turns in which it has any */
+} begun_prompts;
+
+/* `part` of those who begin in the turn are of one replica, which has any in as
+ * many such turns as if each came by chance. The first of them reads its prompt,
+ * and so does the first of each group behind it. */
+static void
+end_turn(const rlf_sampling *s, double part, begun_prompts *b)
+{
+    double n = part * b->n, some = 1 - exp(-n);
+    b->all += some + (n - some) / fmax(1, s->group);
+    b->bursts += some;
+    b->n = 0;
+}
+
 /* All replicas are one that has the seats of all, which changes little: where
  * they end is where the last of them does. Of many seats so many in a smaller
  * one, with as many samples a seat. */
@@ -139,8 +185,13 @@ play_seats(const rlf_sampling *s, parts *p)
     uint32_t rows = (uint32_t)fmin(all, PLAYED);
     seat *seats = rlf_calloc((size_t)n, sizeof *seats);
     double begun = 0, busy = 0, made = 0;
+    begun_prompts prompts = {0};
+    start starts[STARTS] = {0};
     for (uint32_t i = 0; i < rows; i++) {
         double length = rlf_sampling_typical(s, i);
+        start *at = &starts[(uint64_t)i * STARTS / rows];
+        at->n++;
+        at->sum += i < (uint32_t)n ? 0 : seats[0].to;
         if (i < (uint32_t)n) {
             seats[i].to = length;
             for (int k = n / 2; i + 1 == (uint32_t)n && k-- > 0;)
@@ -150,10 +201,14 @@ play_seats(const rlf_sampling *s, parts *p)
         double was = seats[0].to - seats[0].from;
         busy += was;
         made += was * was / 2;
+        if (seats[0].to > begun)
+            end_turn(s, part, &prompts);
         begun = seats[0].to;
+        prompts.n++;
         seats[0] = (seat){begun, begun + length};
         sink(seats, n, 0);
     }
+    end_turn(s, part, &prompts);
     for (int k = 0; k < n; k++) { /* what those had made that are at work */
         double had = begun - seats[k].from;
         busy += had;
@@ -162,16 +217,16 @@ play_seats(const rlf_sampling *s, parts *p)
     double mean = rlf_lengths_mean(s->lengths, s->most);
     double turns = begun + (all - rows) * mean / n;
     double waiting = s->rows - s->seats;
-    add(p, (rlf_sampling_part){.turns = turns,
-                               .rows = s->seats,
-                               .made = busy > 0 ? made / busy : 0,
-                               .fresh = turns > 0 ? waiting / turns : 0,
-                               .complete = waiting / s->rows});
-    double last = fmin(s->seats, waiting) * s->replicas;
-    double most = rlf_lengths_longest(s->lengths, last, s->most);
-    double least = rlf_lengths_longest(s->lengths, fmax(last / scale, 1),
-                                       s->most); /* of those that are played */
-    play_ends(seats, n, begun, part, waiting / s->rows, most - least, p);
+    double played = fmax(1, part * ((double)rows - n)); /* of these */
+    add(p, (rlf_sampling_part){
+               .turns = turns,
+               .rows = s->seats,
+               .made = busy > 0 ? made / busy : 0,
+               .fresh = turns > 0 ? waiting / played * prompts.all / turns : 0,
+               .burst = prompts.all / fmax(prompts.bursts, 0x1p-20),
+               .complete = waiting / s->rows});
+    double end = last_end(s, starts, scale, begun);
+    play_ends(seats, n, begun, part, waiting / s->rows, end, p);
     free(seats);
 }
 

@@ -18,18 +18,18 @@ typedef struct rlf_sampling_part {
     double turns;
     double rows;  /* rows at work, on average */
     double made;  /* tokens that each of them has already, on average */
-    double fresh; /* samples that begin in each turn, but for the first turn of
-                     all */
+    double fresh; /* prompts that are computed in each turn, but for the first
+                     turn of all: samples that begin in the same turn share
+                     theirs */
     double complete; /* part of all samples that is complete after it */
-    double burst;    /* rows that begin in one turn; 0: they are spread */
+    double burst; /* those of a turn in which samples begin */
 } rlf_sampling_part;
 
 /* Pages of keys and values of a replica. */
 typedef struct rlf_sampling_pages {
     double pages;  /* pages that there are; INFINITY: enough */
     double tokens; /* tokens of one sample in a page */
-    double prompt; /* tokens of each prompt, */
-    double group;  /* neighbouring samples that share these */
+    double prompt; /* tokens of each prompt */
 } rlf_sampling_pages;
 
 typedef struct rlf_sampling {
@@ -39,6 +39,8 @@ typedef struct rlf_sampling {
     double rows;                            /* rows of a replica, at least 1 */
     double seats;
     double replicas;
+    double group; /* neighbouring samples that share a prompt; less than 1: none
+                     do */
 } rlf_sampling;
 
 /* Finds the parts in the order of time; returns their number, at least 1. */
@@ -52,8 +54,8 @@ double rlf_sampling_typical(const rlf_sampling *sampling, uint32_t i);
 /* The same where samples begin as there are pages for them, and the last ones
  * at work give up theirs where those before them need them: one replica is
  * played, turn by turn as a simulation does (engine/simulate/pages.c), of many
- * samples a part. `fresh` are prompts that are computed; what is computed again
- * counts as so many prompts as it is long. */
+ * samples a part. What is computed again counts as so many prompts as it is
+ * long. */
 typedef struct rlf_sampling_paged {
     rlf_sampling_part part[RLF_SAMPLING_PARTS];
     int n;
