@@ -3,7 +3,8 @@
  * A cheap node is computed where its inputs are. The work of models and hooks
  * goes to the data-parallel parts so that each has the same number of tokens to
  * do, as far as lengths are known; within that a row stays where it is, for
- * moving it costs more than a part that has a few tokens more. Without lengths
+ * moving it costs more than a part that has a few tokens more. Rows of a prompt
+ * that a model reads go together where that is as even. Without lengths
  * rows count alike: where the inputs are, else in even runs. While some ranks
  * sample and others do not, all goes to those that do not. But what is made
  * ahead stays on the ranks that sample ahead: the others train. */
@@ -38,10 +39,6 @@ typedef struct assignment {
     uint32_t *there;
     int *near, n_near;
 } assignment;
-
-/* A part may have more than the best possible by this part of it, so that rows
- * stay where they are. */
-enum { SLACK = 16 };
 
 /* Does each rank of a set have a row that these have? */
 static inline bool
@@ -109,56 +106,60 @@ tokens_of(const track *t, uint32_t row)
 }
 
 static bool
-together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
+are_siblings(const uint32_t *owner, uint32_t a, uint32_t b)
 {
-    return owner && owner[a] == owner[b] &&
-           (node->class->work == RLF_WORK_GENERATE ||
-            node->grain == RLF_GRAIN_GROUP);
+    return owner && owner[a] == owner[b];
 }
 
-/* Rows of the prompt that row k belongs to. */
-static uint32_t
-siblings(const track *t, uint32_t k)
+/* Does it read samples with a model, that may share their prompts? */
+static bool
+shares_prompts(const rlf_node *node, const track *t)
 {
-    uint32_t first = k, last = k + 1;
-    while (first > 0 && t->owner[first - 1] == t->owner[k])
-        first--;
-    while (last < t->n_rows && t->owner[last] == t->owner[k])
-        last++;
-    return last - first;
+    return node->class->work == RLF_WORK_READ && t->owner && t->prompts;
 }
 
-/* Who reads the rows of a prompt together computes it once. */
+/* Who reads the rows of a prompt together computes it once. Takes off what rows
+ * first .. last - 1, all of one prompt, are fewer tokens if one replica has all
+ * of them; of a unit that has not, as much as it has of them. */
 static void
-share_prompts(const track *t, assignment *d)
+share_prompt(const track *t, unit *u, const assignment *d, uint32_t first,
+             uint32_t last)
 {
-    for (uint32_t i = 0; i < d->n; i++) {
-        uint32_t row = d->rows[d->units[i].first];
-        uint64_t saved = t->prompts[row] - t->prompts[row] / siblings(t, row);
-        d->units[i].tokens -= saved;
+    for (uint32_t k = u->first; k < u->last; k++) {
+        uint32_t prompt = t->prompts[d->rows[k]];
+        u->tokens -= prompt - prompt / (last - first);
     }
 }
 
 static void
-list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
+add_unit(const track *t, assignment *d, uint32_t first, uint32_t last)
+{
+    unit *u = &d->units[d->n++];
+    *u = (unit){.first = first, .last = last};
+    for (uint32_t k = first; k < last; k++)
+        u->tokens += tokens_of(t, d->rows[k]);
+}
+
+/* All that have a prompt in common are a unit, or with `apart` each of them. */
+static void
+list_units(rlf_control *c, int instance, uint32_t n, bool apart,
            assignment *out)
 {
-    const rlf_instance *in = rlf_control_instance(c, instance);
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
     const track *t = rlf_control_track(c, instance);
-    out->rows = rows;
-    out->units = RLF_NEW_ARRAY(c->arena, unit, n + 1);
+    out->n = 0;
     for (uint32_t first = 0, last; first < n; first = last) {
-        unit *u = &out->units[out->n++];
-        for (last = first;
-             last < n && (last == first || together(in->node, t->owner,
-                                                    rows[first], rows[last]));
-             last++)
-            u->tokens += tokens_of(t, rows[last]);
-        u->first = first;
-        u->last = last;
+        for (last = first + 1;
+             last < n &&
+             are_siblings(t->owner, out->rows[first], out->rows[last]);)
+            last++;
+        for (uint32_t k = first, end; k < last; k = end) {
+            end = apart ? k + 1 : last;
+            add_unit(t, out, k, end);
+            if (shares_prompts(node, t))
+                share_prompt(t, &out->units[out->n - 1], out, first, last);
+        }
     }
-    if (in->node->class->work == RLF_WORK_READ && t->owner && t->prompts)
-        share_prompts(t, out);
 }
 
 /* Adds the tokens of calls whose rows were assigned, and that are not posted.
@@ -306,6 +307,12 @@ longest_first(const void *a, const void *b)
     return x->first < y->first ? -1 : 1;
 }
 
+static void
+sort_units(assignment *d)
+{
+    qsort(d->units, d->n, sizeof *d->units, longest_first);
+}
+
 /* The load of the fullest replica when each unit, the longest first, goes
  * to the one with the least. */
 static uint64_t
@@ -321,14 +328,32 @@ best_most(rlf_control *c, const assignment *d)
     return most;
 }
 
+/* Rows of a prompt are read together if the fullest replica has then hardly
+ * more to do than if they could be parted for nothing. */
+static void
+join_siblings(rlf_control *c, int instance, uint32_t n, assignment *d)
+{
+    uint64_t apart = best_most(c, d);
+    list_units(c, instance, n, false, d);
+    sort_units(d);
+    if (best_most(c, d) <= apart + apart / RLF_DEAL_SLACK)
+        return;
+    list_units(c, instance, n, true, d);
+    sort_units(d);
+}
+
 /* Assigns each unit to where it is while that has room below the limit; those
  * that find none go to who has the least. */
 static void
-assign_by_length(rlf_control *c, assignment *d)
+assign_by_length(rlf_control *c, int instance, uint32_t n, assignment *d)
 {
-    qsort(d->units, d->n, sizeof *d->units, longest_first);
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    sort_units(d);
+    if (shares_prompts(node, rlf_control_track(c, instance)) &&
+        node->grain == RLF_GRAIN_SAMPLE)
+        join_siblings(c, instance, n, d);
     uint64_t most = best_most(c, d);
-    most += most / SLACK;
+    most += most / RLF_DEAL_SLACK;
     for (uint32_t i = 0; i < d->n; i++) {
         unit *u = &d->units[i];
         u->to = nearest(c, d, u);
@@ -371,12 +396,17 @@ rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
     const rlf_node *node = in->node;
     const track *t = rlf_control_track(c, instance);
     assignment d = begin(c, instance);
+    d.rows = rows;
+    d.units = RLF_NEW_ARRAY(c->arena, unit, n + 1);
     list_inputs(c, in, &d);
-    list_units(c, instance, rows, n, &d);
+    list_units(c, instance, n,
+               node->class->work != RLF_WORK_GENERATE &&
+                   node->grain != RLF_GRAIN_GROUP,
+               &d);
     /* how long a response becomes is not known before */
     if (t->tokens && node->class->work != RLF_WORK_GENERATE &&
         rlf_control_place(c, node)->partition == RLF_PARTITION_ROWS)
-        assign_by_length(c, &d);
+        assign_by_length(c, instance, n, &d);
     else
         assign_by_count(c, &d, n);
     int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);

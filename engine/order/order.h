@@ -83,6 +83,10 @@ typedef struct rlf_instance {
  * the rest. */
 enum { RLF_PIECES = 8 };
 
+/* In runs of many ranks a part may have more than the best possible by this part
+ * of it, so that rows stay where they are, and those of a prompt together. */
+enum { RLF_DEAL_SLACK = 16 };
+
 typedef struct rlf_policy {
     uint32_t piece; /* rows that make a generation in flight yield; 0: it
                        never does, pieces run when it is over */

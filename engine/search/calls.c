@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/order/order.h"
 #include "engine/search/messages.h"
 #include "engine/timing/measured.h"
 
@@ -744,14 +745,24 @@ seconds_anew(const replica *r, double all, double rows)
     return fmin(fmax(0, more / (RLF_CALL_PIECES - 1)), all);
 }
 
+/* Are the samples of a prompt read by one replica? They are where all replicas
+ * have as many of them, or nearly. */
+static bool
+go_together(const work *w)
+{
+    double each = w->size->prompts / (double)w->layout->dp;
+    return ceil(each) <= each + each / RLF_DEAL_SLACK;
+}
+
 /* Seconds of a reading whose rows are not all read together. */
 static void
 note_parts(const replica *r, double all, double rows, double runs,
            rlf_call_times *times)
 {
     int dp = r->kind[0].layout->dp;
+    bool parts = r->kind[0].each > 1 && !go_together(&r->kind[0]);
     times->anew = runs * seconds_anew(r, all, rows);
-    for (int k = 0; k < RLF_SCATTERS && 1 << k < dp && r->kind[0].each > 1; k++)
+    for (int k = 0; k < RLF_SCATTERS && 1 << k < dp && parts; k++)
         times->scattered[k] =
             runs * fmax(0, seconds_apart(r, rows, (1 << k) / (double)dp) - all);
 }

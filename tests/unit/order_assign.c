@@ -9,6 +9,7 @@
 #include <math.h>
 
 enum { SAMPLES = 96, MOST_RANKS = 8, TRIALS = 40, MOST_LENGTH = 1 << 12 };
+enum { PROMPT = 200 };
 
 /* The graph, the plan and the counts of one step. */
 typedef struct trial {
@@ -16,9 +17,12 @@ typedef struct trial {
     rlf_graph *graph;
     rlf_plan plan;
     const uint32_t *length;
-    bool known;                   /* lengths are reported */
+    bool known; /* lengths are reported */
+    int group;  /* samples of a prompt, of PROMPT tokens; 0: nothing is known of
+                   prompts */
     int made[SAMPLES];            /* the rank that made each sample */
-    int done[SAMPLES];            /* times that a logprob of it was taken */
+    int done[SAMPLES];            /* times that a logprob of it was taken, */
+    int read[SAMPLES];            /* and by which rank */
     uint64_t tokens[MOST_RANKS];  /* tokens of logprobs, by rank */
     uint64_t sampled[MOST_RANKS]; /* tokens of samples, by rank */
     uint64_t moved;               /* tokens of samples, before logprobs */
@@ -78,6 +82,7 @@ take_run(trial *t, rlf_control *c, const rlf_rank_command *command)
                 t->sampled[s->rank] += length[k];
             } else {
                 t->done[row]++;
+                t->read[row] = s->rank;
                 t->tokens[s->rank] += length[k];
             }
         }
@@ -93,6 +98,19 @@ take_run(trial *t, rlf_control *c, const rlf_rank_command *command)
                                   .n_rows = s->n_rows,
                                   .lengths = t->known ? length : NULL});
     }
+}
+
+static void
+tell_prompts(const trial *t, rlf_rank_event *event)
+{
+    uint32_t *owner = RLF_NEW_ARRAY(t->arena, uint32_t, SAMPLES);
+    uint32_t *prompt = RLF_NEW_ARRAY(t->arena, uint32_t, SAMPLES);
+    for (int i = 0; i < SAMPLES; i++) {
+        owner[i] = (uint32_t)(i / t->group);
+        prompt[i] = PROMPT;
+    }
+    event->owner = owner;
+    event->lengths = prompt;
 }
 
 static void
@@ -114,6 +132,8 @@ play(trial *t)
             event.kind = RLF_EVENT_OPENED;
             event.n_rows = SAMPLES;
             event.lengths = t->known && !sampled ? t->length : NULL;
+            if (t->group)
+                tell_prompts(t, &event);
             rlf_control_tell(c, &event);
         } else if (command->kind == RLF_DO_EDGE) {
             for (int i = 0; i < command->n_moves; i++)
@@ -228,6 +248,46 @@ words_imbalance(int ranks)
     return by;
 }
 
+/* ---- samples of a prompt ---- */
+
+/* Samples that rank 0 has made alone, so many of each prompt, are read by all
+ * ranks. Returns the number of ranks that read samples of a prompt, on average;
+ * *by: how even it is. */
+static double
+readers_of_prompt(int group, int ranks, double *by)
+{
+    trial t = {.arena = rlf_arena_new(), .known = true, .group = group};
+    double readers = 0;
+    uint32_t *length = RLF_NEW_ARRAY(t.arena, uint32_t, SAMPLES);
+    for (int i = 0; i < SAMPLES; i++)
+        length[i] = PROMPT + 50;
+    t.length = length;
+    make_graph(&t, true);
+    make_plan(&t, ranks);
+    t.plan.place[1].layout.n_ranks = t.plan.place[1].layout.dp = 1;
+    play(&t);
+    for (int k = 0; k < SAMPLES; k += group) {
+        unsigned by_rank = 0;
+        for (int i = k; i < k + group; i++)
+            by_rank |= 1u << t.read[i];
+        readers += __builtin_popcount(by_rank) * (double)group / SAMPLES;
+    }
+    *by = imbalance(t.tokens, ranks);
+    rlf_arena_free(t.arena);
+    return readers;
+}
+
+static void
+check_prompts(void)
+{
+    double by;
+    near(readers_of_prompt(8, 4, &by), 1, 0,
+         "who reads a sample reads the others of its prompt");
+    near(by, 1, 1e-9, "... where all have as many");
+    ok(readers_of_prompt(48, 4, &by) > 1 && by < 1.07,
+       "... and not where some had none: %.3g", by);
+}
+
 /* ---- waiting samples ---- */
 
 /* A generation on `ranks` replicas, of which the last makes a sample in so many
@@ -293,7 +353,7 @@ ticks(int ranks, int slow, uint32_t seats, int migrate)
 int
 main(void)
 {
-    plan(10);
+    plan(13);
     seen count = run(true, false), length = run(true, true);
     ok(count.once && length.once, "every row is computed once");
     ok(count.mean > 1.15,
@@ -320,5 +380,6 @@ main(void)
     ok(words_imbalance(4) == 1 && words_imbalance(8) == 1,
        "values per word that some ranks made together lie nowhere: rows are "
        "assigned evenly, as if they were not read");
+    check_prompts();
     return done();
 }
