@@ -115,7 +115,7 @@ are_siblings(const uint32_t *owner, uint32_t a, uint32_t b)
 static bool
 shares_prompts(const rlf_node *node, const track *t)
 {
-    return node->class->work == RLF_WORK_READ && t->owner && t->prompts;
+    return node->class->work == RLF_WORK_READ && t->owner;
 }
 
 /* Who reads the rows of a prompt together computes it once. Takes off what rows
@@ -156,7 +156,7 @@ list_units(rlf_control *c, int instance, uint32_t n, bool apart,
         for (uint32_t k = first, end; k < last; k = end) {
             end = apart ? k + 1 : last;
             add_unit(t, out, k, end);
-            if (shares_prompts(node, t))
+            if (shares_prompts(node, t) && t->prompts)
                 share_prompt(t, &out->units[out->n - 1], out, first, last);
         }
     }
@@ -333,25 +333,20 @@ best_most(rlf_control *c, const assignment *d)
 static void
 join_siblings(rlf_control *c, int instance, uint32_t n, assignment *d)
 {
+    sort_units(d);
     uint64_t apart = best_most(c, d);
     list_units(c, instance, n, false, d);
     sort_units(d);
-    if (best_most(c, d) <= apart + apart / RLF_DEAL_SLACK)
-        return;
-    list_units(c, instance, n, true, d);
-    sort_units(d);
+    bool even = best_most(c, d) <= apart + apart / RLF_DEAL_SLACK;
+    list_units(c, instance, n, !even, d);
 }
 
 /* Assigns each unit to where it is while that has room below the limit; those
  * that find none go to who has the least. */
 static void
-assign_by_length(rlf_control *c, int instance, uint32_t n, assignment *d)
+assign_by_length(rlf_control *c, assignment *d)
 {
-    const rlf_node *node = rlf_control_instance(c, instance)->node;
     sort_units(d);
-    if (shares_prompts(node, rlf_control_track(c, instance)) &&
-        node->grain == RLF_GRAIN_SAMPLE)
-        join_siblings(c, instance, n, d);
     uint64_t most = best_most(c, d);
     most += most / RLF_DEAL_SLACK;
     for (uint32_t i = 0; i < d->n; i++) {
@@ -403,10 +398,12 @@ rlf_control_assign(rlf_control *c, int instance, const uint32_t *rows,
                node->class->work != RLF_WORK_GENERATE &&
                    node->grain != RLF_GRAIN_GROUP,
                &d);
+    bool cut = rlf_control_place(c, node)->partition == RLF_PARTITION_ROWS;
+    if (cut && shares_prompts(node, t) && node->grain == RLF_GRAIN_SAMPLE)
+        join_siblings(c, instance, n, &d);
     /* how long a response becomes is not known before */
-    if (t->tokens && node->class->work != RLF_WORK_GENERATE &&
-        rlf_control_place(c, node)->partition == RLF_PARTITION_ROWS)
-        assign_by_length(c, instance, n, &d);
+    if (t->tokens && node->class->work != RLF_WORK_GENERATE && cut)
+        assign_by_length(c, &d);
     else
         assign_by_count(c, &d, n);
     int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);

@@ -732,19 +732,6 @@ seconds_apart(const replica *r, double rows, double part)
     return one.total;
 }
 
-/* Seconds that a reading takes again for each piece of its rows that is read by
- * itself: stages are filled, micro-batches copy weights, and prompts are read
- * again of which other samples were in another piece. Of a quarter of the rows,
- * as where there is so much to read that pieces wait for each other. */
-static double
-seconds_anew(const replica *r, double all, double rows)
-{
-    double part = 1. / RLF_CALL_PIECES / r->kind[0].layout->dp;
-    double one = seconds_apart(r, rows / RLF_CALL_PIECES, part);
-    double more = RLF_CALL_PIECES * one - all;
-    return fmin(fmax(0, more / (RLF_CALL_PIECES - 1)), all);
-}
-
 /* Are the samples of a prompt read by one replica? They are where all replicas
  * have as many of them, or nearly. */
 static bool
@@ -752,6 +739,20 @@ go_together(const work *w)
 {
     double each = w->size->prompts / (double)w->layout->dp;
     return ceil(each) <= each + each / RLF_DEAL_SLACK;
+}
+
+/* Seconds that a reading takes again for each piece of its rows that is read by
+ * itself: stages are filled, micro-batches copy weights, and prompts are read
+ * again of which other samples were in another piece. Of a quarter of the rows,
+ * as where there is so much to read that pieces wait for each other. */
+static double
+seconds_anew(const replica *r, double all, double rows)
+{
+    const work *w = &r->kind[0];
+    double part = 1. / RLF_CALL_PIECES / (go_together(w) ? 1 : w->layout->dp);
+    double one = seconds_apart(r, rows / RLF_CALL_PIECES, part);
+    double more = RLF_CALL_PIECES * one - all;
+    return fmin(fmax(0, more / (RLF_CALL_PIECES - 1)), all);
 }
 
 /* Seconds of a reading whose rows are not all read together. */
