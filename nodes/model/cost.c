@@ -216,15 +216,15 @@ shared_of(const rlf_lengths *l, const rlf_reading_load *load)
     return load->each > 1 && l->prompt ? l->prompt - !all : 0;
 }
 
-/* As rlf_prefix_fit cuts them; what is counted by chunks of samples that share
- * their prompts is one micro-batch. */
+/* As rlf_prefix_fit cuts them; what is counted by chunks is one micro-batch: of
+ * rows as long as they are on average it may have more tokens than any has. */
 static sums
 sum_reading(const counter *c, const rlf_reading_load *load)
 {
     sums s = {0};
     uint64_t room = 0;
     bool last = load->rows == RLF_ROWS_LAST, shares = load->each > 1;
-    bool one = load->one_chunk && shares;
+    bool one = load->one_chunk;
     for (size_t i = 0; i < load->n_lengths; i++) {
         const rlf_lengths *l = &load->lengths[i];
         const rlf_prefix_load prefix = {.n = l->n,

@@ -86,6 +86,8 @@ rlf_status rlf_search_layouts(rlf_searching *s, rlf_err *err);
  * placements that were simulated, where responses differ in length: what gains
  * is added to the candidates. */
 rlf_status rlf_search_generations(rlf_searching *s, rlf_err *err);
+/* The same for the last candidate, of which it was not looked for yet. */
+rlf_status rlf_search_generations_last(rlf_searching *s, rlf_err *err);
 /* Updates of two models in one pipeline, with the other calls as they are best
  * beside it: what gains is added to the candidates. */
 rlf_status rlf_search_fused(rlf_searching *s, rlf_err *err);

@@ -286,3 +286,28 @@ rlf_search_generations(rlf_searching *s, rlf_err *err)
     }
     return RLF_OK;
 }
+
+/* Is anything said of samples that are gathered? */
+static bool
+has_words(const rlf_searching *s, const rlf_search_candidate *j)
+{
+    bool any = false;
+    for (int c = 0; c < s->out->pareto.problem.n_calls; c++) {
+        const rlf_place_row *row = row_of(s, j, c);
+        any |= row && row->migrate >= 0;
+    }
+    return any;
+}
+
+rlf_status
+rlf_search_generations_last(rlf_searching *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    int last = f->n_candidates - 1;
+    sweep w = {.s = s, .base = last, .call = -1, .best = f->candidates[last]};
+    bool better;
+    if (!is_base(s, last) || has_words(s, &w.best) || f->stopped)
+        return RLF_OK;
+    RLF_TRY(try_words(&w, 0, -1, &better, err));
+    return sweep_base(&w, err);
+}

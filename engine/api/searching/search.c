@@ -366,7 +366,10 @@ search_all(rlf_searching *s, rlf_err *err)
         RLF_TRY(simulate_all(s, err));
         RLF_TRY(rlf_search_fused(s, err));
         RLF_TRY(rlf_search_generations(s, err));
+        int before = s->out->n_candidates;
         RLF_TRY(rlf_search_layouts(s, err));
+        if (s->out->n_candidates > before)
+            RLF_TRY(rlf_search_generations_last(s, err));
     }
     choose(s->out);
     return find_terms(s, err);

@@ -25,7 +25,7 @@ enum {
     RLF_FUSED_PAIRS =
         6, /* cuts of two updates that are tried in one pipeline */
     RLF_SEARCH_CANDIDATES = RLF_SEARCH_KEPT + RLF_SEARCH_LESS + 1 + 1 + 1 + 16 +
-                            RLF_BASELINES + RLF_SAMPLED_BASES +
+                            RLF_BASELINES + RLF_SAMPLED_BASES + 1 +
                             2 * RLF_FUSED_PAIRS
 };
 /* Placements that a search looks at, and as many again for its proof, where
