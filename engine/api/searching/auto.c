@@ -70,13 +70,14 @@ rlf_auto_sums(const rlf_session *s, bool gpu)
 /* ---- the search ---- */
 
 static rlf_status
-search(rlf_session *s, const rlf_sums *sums, rlf_err *err,
+search(rlf_session *s, const rlf_sums *sums, bool unhinted, rlf_err *err,
        rlf_session_found *out)
 {
     int64_t moves = (int64_t)s->options.moves;
     const rlf_session_search_options options = {
         .search = {.seed = s->options.seed, .moves = moves, .branches = moves},
-        .sums = sums};
+        .sums = sums,
+        .unhinted = unhinted};
     return rlf_session_find(s, &options, err, out);
 }
 
@@ -90,7 +91,7 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
     rlf_sums *sums =
         (rlf_sums *)rlf_auto_sums(s, machine->device->gpu); /* fresh ones */
     rlf_err first = RLF_ERR_NONE;
-    rlf_status status = search(s, sums, &first, out);
+    rlf_status status = search(s, sums, false, &first, out);
     bool resumed = s->options.resume;
     for (int shards = 2; status == RLF_USER && shards <= machine->count &&
                          !machine->device->gpu && !resumed;
@@ -100,7 +101,7 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
             if (s->graph->resources.data[i].class->model &&
                 !keeps_shards(s, (int)i))
                 sums[i].shards = shards;
-        status = search(s, sums, &ignored, out);
+        status = search(s, sums, true, &ignored, out);
     }
     if (status < 0)
         *err = first;

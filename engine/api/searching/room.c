@@ -16,7 +16,7 @@
 
 enum { TRIES = 6 };
 /* Ranks; of those all words are tried; placements. */
-enum { MOST_TRIED = 512, MOST_WORDS = 32, TRIED_MOVES = 4000 };
+enum { MOST_TRIED = 512, MOST_WORDS = 32, TRIED_MOVES = 400 };
 
 /* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
  * there is no plan. */
@@ -45,15 +45,17 @@ plan_bytes(const rlf_searching *s, const rlf_pareto *pareto, const int *choice,
 }
 
 /* Is a placement found whose plan fits, into devices that are alike? Where it
- * does not the search is made again with as much less. */
+ * does not the search is made again with as much less, until that did not help
+ * two times. */
 static bool
 fits_anyhow(const rlf_searching *s, rlf_pareto *pareto, rlf_arena *arena)
 {
     const rlf_search_options few = {.moves = TRIED_MOVES};
     const rlf_device_kind *device =
         pareto->options.speeds->cluster->parts[0].machine->device;
-    int ranks = pareto->problem.devices;
+    int ranks = pareto->problem.devices, alike = 0;
     double *memory = RLF_NEW_ARRAY(arena, double, ranks), part = 1;
+    double least = INFINITY; /* bytes of a plan */
     pareto->problem.memory = memory;
     for (int try = 0; try < TRIES; try++) {
         rlf_found found;
@@ -64,11 +66,47 @@ fits_anyhow(const rlf_searching *s, rlf_pareto *pareto, rlf_arena *arena)
             return false;
         double bytes =
             plan_bytes(s, pareto, found.best.choice, device->gpu, arena);
+        alike = bytes < least ? 0 : alike + 1;
+        least = fmin(least, bytes);
         if (bytes <= device->memory)
             return true;
+        if (alike == 2)
+            return false;
         part *= 0.98 * device->memory / bytes;
     }
     return false;
+}
+
+/* Bytes that the fullest rank of a choice has at least; pages of a generation
+ * are as many as there is memory for. */
+static double
+choice_bytes(const rlf_choice *at)
+{
+    double bytes = at->kept;
+    if (at->pages)
+        return bytes;
+    bytes += at->own - at->lends;
+    if (at->stages) {
+        bytes = 0;
+        for (int stage = 0; stage < at->pp; stage++)
+            bytes = fmax(bytes, at->stages[stage].all - at->stages[stage].lends);
+    }
+    return bytes + at->work;
+}
+
+/* What no placement can do without: bytes of the call that takes most of a rank
+ * in the way of it that takes least. */
+static double
+rank_bytes(const rlf_problem *p)
+{
+    double most = 0;
+    for (int c = 0; c < p->n_calls; c++) {
+        double least = INFINITY;
+        for (int k = 0; k < p->calls[c].n_choices; k++)
+            least = fmin(least, choice_bytes(&p->calls[c].choices[k]));
+        most = fmax(most, least);
+    }
+    return most;
 }
 
 /* Does the program fit into so many machines of the cluster's kind? */
@@ -99,6 +137,7 @@ fits_into(const rlf_searching *s, int machines, rlf_arena *arena)
     for (int room = 1; room >= (cluster.ranks > MOST_WORDS); room--) {
         options.room = room;
         if (rlf_pareto_make(&options, arena, &err, &pareto) >= 0 &&
+            rank_bytes(&pareto.problem) <= part.machine->device->memory &&
             fits_anyhow(s, &pareto, arena))
             return true;
     }
@@ -192,6 +231,8 @@ rlf_search_room_machines(const rlf_searching *s, int first)
 static rlf_status
 add_hint(const rlf_searching *s, rlf_err *err)
 {
+    if (s->options->unhinted)
+        return RLF_USER;
     int machines =
         rlf_search_room_machines(s, s->session->planning.cluster->machines + 1);
     if (machines)

@@ -83,6 +83,8 @@ typedef struct rlf_session_search_options {
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
     /* Called with the argument of `search`. */
     void (*simulating)(void *arg, int i, int n);
+    bool unhinted; /* an error does not say how many machines would do, which
+                      takes searches of its own */
 } rlf_session_search_options;
 
 /* A threshold and seats of a generation, with the step that they would give. */
