@@ -541,7 +541,7 @@ test_references(rlf_lua_host *host, rlf_arena *arena, const char *name)
     }
     rlf_err err = RLF_ERR_NONE;
     bool good = true;
-    size_t stride = quick() ? 512 : 8;
+    size_t stride = quick() ? 512 : 16;
     for (ssize_t n; good && (n = getline(&line, &room, file)) > 0; rows++) {
         n -= line[n - 1] == '\n';
         if (rows % stride == 0)
@@ -583,9 +583,9 @@ test_fuzz(void)
         bail("%s", err.sentence);
     /* the answers are compared by a program in Lua, which no sanitizer sees:
      * a quick pass has some of each kind for the C below it */
-    for (int i = 0; i < (quick() ? 1 : 8); i++)
+    for (int i = 0; i < (quick() ? 1 : 4); i++)
         fuzz(host, arena, "expressions", i, quick() ? 8 : 100);
-    for (int i = 0; i < (quick() ? 1 : 8); i++)
+    for (int i = 0; i < (quick() ? 1 : 4); i++)
         fuzz(host, arena, "numbers", i, quick() ? 8 : 100);
     fuzz(host, arena, "floats", 0, quick() ? 100 : 300);
     fuzz(host, arena, "radicals", 0, quick() ? 10 : 100);
