@@ -100,8 +100,10 @@ last_end(const rlf_sampling *s, const start *starts, double times, double begun)
     for (int step = 0; step < 32; step++) {
         double at = (least + most) / 2, left = 0;
         for (int k = 0; k < STARTS; k++) {
-            double has = starts[k].n ? at - starts[k].sum / starts[k].n : 0;
-            if (starts[k].n && has < s->most)
+            if (!(starts[k].n > 0))
+                continue;
+            double has = at - starts[k].sum / starts[k].n;
+            if (has < s->most)
                 left += starts[k].n * rlf_lengths_above(s->lengths, has);
         }
         *(times * left > exp(-0.5772) ? &least : &most) = at;
