@@ -1,4 +1,4 @@
-/* What is found with less: see less.h.
+/* Searches with less memory and on fewer ranks find placements, too: see less.h.
  *
  * The same walk is made on each number of ranks and in each memory of a list,
  * and none of them knows how much more there is. So with more memory or more

@@ -149,7 +149,7 @@ scale_scores(const row *r, float *s, const keys *ks, int first, int last)
     return lanes_max(&p);
 }
 
-/* What was scaled becomes e^(s - m). Returns the sum. */
+/* Scaled scores become e^(s - m), whose sum is returned. */
 INLINE float
 exp_scores(float *s, float m, int first, int last)
 {
