@@ -40,16 +40,6 @@ typedef struct assignment {
     int *near, n_near;
 } assignment;
 
-/* Does each rank of a set have a row that these have? */
-static inline bool
-all_have(const rlf_control *c, const word *ranks, const word *have)
-{
-    for (int w = 0; w < c->n_words; w++)
-        if (ranks[w] & ~have[w])
-            return false;
-    return true;
-}
-
 /* Counts a row of an input for each replica that has it. Of a replica that has
  * it, its leader does. */
 static void
@@ -61,7 +51,7 @@ count_row(const rlf_control *c, assignment *d, const track *t, uint32_t row)
         for (word left = have[w] & d->leaders[w]; left; left &= left - 1) {
             int k = d->led[w * BITS + (size_t)__builtin_ctzll(left)];
             for (; k >= 0; k = d->next[k])
-                if (all_have(c, d->ranks + (size_t)k * n_words, have) &&
+                if (is_within(c, d->ranks + (size_t)k * n_words, have) &&
                     !d->there[k]++)
                     d->near[d->n_near++] = k;
         }

@@ -170,6 +170,16 @@ has(const word *set, int rank)
     return set[rank / BITS] >> (rank % BITS) & 1;
 }
 
+/* Is each rank of a set in the other? */
+static inline bool
+is_within(const rlf_control *c, const word *set, const word *other)
+{
+    for (int w = 0; w < c->n_words; w++)
+        if (set[w] & ~other[w])
+            return false;
+    return true;
+}
+
 static inline void
 put(word *set, int rank)
 {

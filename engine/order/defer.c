@@ -135,16 +135,6 @@ has_row(const replica *r, const word *have)
     return true;
 }
 
-/* Is there a rank of the first set that is not in the second? */
-static bool
-exceeds(const rlf_control *c, const word *set, const word *other)
-{
-    for (int k = 0; k < c->n_words; k++)
-        if (set[k] & ~other[k])
-            return true;
-    return false;
-}
-
 /* Does nobody wait for the row to come to a replica, of which `n_busy` ranks
  * are at work? */
 static bool
@@ -158,7 +148,7 @@ can_go(rlf_control *c, const rlf_instance *in, uint32_t row, const replica *to,
         if (!lies_by_row(t) || !rlf_control_aligned(c, in->node, from))
             continue;
         const word *have = rlf_control_ranks_with(c, t, row);
-        if (!has_row(to, have) && (n_busy || !exceeds(c, have, busy)))
+        if (!has_row(to, have) && (n_busy || is_within(c, have, busy)))
             return false;
     }
     return true;

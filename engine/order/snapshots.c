@@ -220,15 +220,6 @@ lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
     return false;
 }
 
-static bool
-is_within(const rlf_control *c, const word *set, const word *other)
-{
-    for (int k = 0; k < c->n_words; k++)
-        if (set[k] & ~other[k])
-            return false;
-    return true;
-}
-
 /* Would ranks that sample have to meet those that are at work in row `row`? One
  * input of it is on the ones alone, another one on the others, and nobody has
  * all. */
