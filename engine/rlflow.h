@@ -139,7 +139,8 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
  * which does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
 /* As rlf_session_ready, of a dry run: no weights are read, nothing is written,
- * and no step can be taken; it is known then what a run would need. */
+ * and a step or a question for weights is refused; it is known then what a run
+ * would need. */
 RLF_PUBLIC rlf_result rlf_session_dry_run(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */

@@ -41,6 +41,9 @@ rlf_session_hook(rlf_session *s, const char *name, rlf_hook_function *function,
         return rlf_session_result(rlf_fail(
             &s->err, RLF_USAGE,
             "the function of hook '%s' is given after the first step", name));
+    if (!function)
+        return rlf_session_result(
+            rlf_fail(&s->err, RLF_USAGE, "hook '%s' has no function", name));
     const rlf_host_hook hook = {
         .name = rlf_arena_strdup(s->arena, name), .call = function, .arg = arg};
     RLF_PUSH_IN(s->arena, &s->host.hooks, hook);

@@ -64,3 +64,5 @@ tests_unit_api_roles_SOURCES = tests/unit/api_roles.c tests/unit/roles.c \
 tests_unit_api_roles_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_mean_step
 tests_unit_api_mean_step_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_misuse
+tests_unit_api_misuse_LDADD = $(API_LIBS)

@@ -122,8 +122,9 @@ whole_model(rlf_session *s, const char *name)
 const rlf_weight *
 rlf_session_weight(rlf_session *s, const char *model, size_t i)
 {
-    const rlf_model *m =
-        s && s->run && s->err.status >= 0 ? whole_model(s, model) : NULL;
+    const rlf_model *m = s && s->run && !s->options.dry && s->err.status >= 0
+                             ? whole_model(s, model)
+                             : NULL;
     if (!m || i >= (size_t)m->table->n_slots)
         return NULL;
     const rlf_slot *slot = &m->table->slots[i];

@@ -272,8 +272,10 @@ rlf_locale_leave(locale_t before)
 static rlf_status
 compile(rlf_session *s, bool params_only)
 {
-    if (s->graph || s->err.status < 0) /* it is told once */
-        return s->graph ? RLF_OK : s->err.status;
+    bool known = s->graph && (params_only || !s->program.params_only);
+    if (known || s->err.status < 0) /* it is told once */
+        return known ? RLF_OK : s->err.status;
+    s->program.params_only = params_only;
     rlf_status status = rlf_classes_check(s->program.classes, &s->err);
     if (status < 0)
         return status;
@@ -758,6 +760,9 @@ rlf_session_step(rlf_session *s)
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
+    if (s->options.dry)
+        return rlf_session_result(
+            rlf_fail(&s->err, RLF_USAGE, "a dry run takes no step"));
     bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
     if (s->stop.ended_by || (s->leads && rlf_stop_due(s) && !over))
         return stop_early(s);
