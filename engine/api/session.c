@@ -760,7 +760,7 @@ rlf_session_step(rlf_session *s)
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
-    if (s->options.dry)
+    if (s->options.dry && s->leads) /* others end with process 0 */
         return rlf_session_result(
             rlf_fail(&s->err, RLF_USAGE, "a dry run takes no step"));
     bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
