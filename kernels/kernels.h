@@ -175,7 +175,7 @@ typedef struct rlf_bias_grad_args {
  * `part`, w has only the rows first..first+part-1; a token that is not among
  * them gives a row of -0, which changes nothing that it is added to. The rows
  * are f32, or as activations are: y is the same, for it is rounded to them; or
- * they are packed as bf16. With `sampled`, a negative token -1 - i is
+ * they are packed. With `sampled`, a negative token -1 - i is
  * sampled[i]: what an operation before has found, and the host does not know
  * yet. */
 typedef struct rlf_embed_args {
@@ -185,8 +185,9 @@ typedef struct rlf_embed_args {
     const int32_t *sampled; /* or NULL */
     const float *w;         /* [v, d], dense; NULL: */
     const rlf_real *rows;   /* [v, d]; NULL: */
-    const void *packed;     /* [v, d], FORWARD as bf16; each shard of v that is
-                               held is packed by itself, one after the other */
+    const void *packed;     /* [v, d], FORWARD; each shard of v that is held is
+                               packed by itself, one after the other */
+    bool bf16;              /* it is packed as bf16 */
     rlf_shards shards;      /* shards of v: those that first and part are of */
     int64_t ld_rows;        /* 0: d */
     rlf_real *y;

@@ -161,10 +161,14 @@ ISA(panel_turn)(const uint16_t *packed, int64_t cols, int64_t first, int64_t n,
 }
 
 void
-ISA(panel_row)(const void *packed, int64_t cols, int64_t row, rlf_real *out)
+ISA(panel_row)(const void *packed, bool bf16, int64_t cols, int64_t row,
+               rlf_real *out)
 {
-    const uint16_t *from =
-        (const uint16_t *)packed + row / NR * NR * cols + row % NR;
-    for (int64_t i = 0; i < cols; i++)
-        out[i] = rlf_bf16_to_f32(from[i * NR]);
+    int64_t at = row / NR * NR * cols + row % NR;
+    if (bf16)
+        for (int64_t i = 0; i < cols; i++)
+            out[i] = rlf_bf16_to_f32(((const uint16_t *)packed)[at + i * NR]);
+    else
+        for (int64_t i = 0; i < cols; i++)
+            out[i] = ((const float *)packed)[at + i * NR];
 }

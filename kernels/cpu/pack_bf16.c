@@ -104,8 +104,10 @@ ISA(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
 }
 
 void
-ISA(panel_row)(const void *packed, int64_t cols, int64_t row, rlf_real *out)
+ISA(panel_row)(const void *packed, bool bf16, int64_t cols, int64_t row,
+               rlf_real *out)
 {
+    (void)bf16;
     const uint32_t *from =
         (const uint32_t *)packed + row / NR * NR * n_pairs(cols) + row % NR;
     for (int64_t i = 0; i < cols; i++) {

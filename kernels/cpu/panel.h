@@ -2,9 +2,9 @@
  *
  * A packed matrix is [panel][k][NR]: NR columns of a product side by side for
  * each k. Beside activations of f32, weights of bf16 are packed for FORWARD
- * alone, in half of the bytes, and both forms of product and the embedding read
- * that packing. Where activations are bf16 all weights are, and a panel has
- * pairs of k: [panel][k / 2][NR][2] (pack_bf16.c). */
+ * alone, in half of the bytes, and both forms of product read that packing; the
+ * embedding reads one of either type. Where activations are bf16 all weights
+ * are, and a panel has pairs of k: [panel][k / 2][NR][2] (pack_bf16.c). */
 #ifndef RLF_KERNELS_CPU_PANEL_H
 #define RLF_KERNELS_CPU_PANEL_H
 
@@ -41,8 +41,9 @@ void ISA(bf16_widen)(const uint16_t *x, int64_t n, float *out);
 void ISA(panel_turn)(const uint16_t *packed, int64_t cols, int64_t first,
                      int64_t n, int64_t col, float *out);
 
-/* Row `row` of a matrix of bf16, packed for FORWARD, as `cols` activations. */
-void ISA(panel_row)(const void *packed, int64_t cols, int64_t row,
+/* Row `row` of a matrix of f32 or bf16, packed for FORWARD, as `cols`
+ * activations. Where these are bf16 the packing is always. */
+void ISA(panel_row)(const void *packed, bool bf16, int64_t cols, int64_t row,
                     rlf_real *out);
 
 #endif

@@ -102,13 +102,14 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
-/* The same of a table that is packed as bf16. */
+/* The same of a table that is packed. */
 static void
 embed_packed(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_embed_args *a = ctx;
     const rlf_shards h = a->shards;
+    const bool half = a->bf16 && sizeof(rlf_real) == sizeof(float);
     for (int64_t i = first; i < last; i++) {
         int64_t row = token_at(a->tokens, a->sampled, i) - a->first;
         const char *packed = a->packed;
@@ -119,18 +120,18 @@ embed_packed(void *ctx, int64_t first, int64_t last, char *scratch)
             int64_t n = rlf_shard_first(a->v, h.of, s + 1) -
                         rlf_shard_first(a->v, h.of, s);
             if (row < n) {
-                ISA(panel_row)(packed, a->d, row, y);
+                ISA(panel_row)(packed, a->bf16, a->d, row, y);
                 break;
             }
             packed += ISA(product_packed_bytes)(n, a->d, RLF_PRODUCT_FORWARD) /
-                      (sizeof(float) / sizeof(rlf_real) == 1 ? 2 : 1);
+                      (half ? 2 : 1);
             row -= n;
         }
     }
 }
 
 static rlf_status
-embed_bf16(rlf_queue *queue, rlf_embed_args *a, rlf_err *err)
+share_packed(rlf_queue *queue, rlf_embed_args *a, rlf_err *err)
 {
     a->shards = rlf_shards_of(a->shards);
     a->part = a->part ? a->part : a->v;
@@ -149,7 +150,7 @@ ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     RLF_TRY(check_tokens(a.tokens, a.sampled, a.m, a.v, "embed", err));
     a.ldy = or_dense(a.ldy, a.d);
     if (!a.w && !a.rows && a.packed)
-        return embed_bf16(queue, &a, err);
+        return share_packed(queue, &a, err);
     a.ld_rows = or_dense(a.ld_rows, a.d);
     if (a.part || a.sampled || a.w) {
         a.part = a.part ? a.part : a.v;

@@ -24,6 +24,23 @@ slot_behind(const rlf_table *t, int64_t offset)
     return from;
 }
 
+/* Does nothing change the weights of the base, which are packed alone? */
+static bool
+is_still(const rlf_model *m, const rlf_model_options *o)
+{
+    bool still = rlf_table_adapted(m->table) || (o->by_layer && o->fixed);
+    return still && !m->offload && !o->bare;
+}
+
+/* Is the head's packing read as the embedding, too? */
+static bool
+reads_head(const rlf_model *m, const rlf_model_options *o)
+{
+    const rlf_table *t = m->table;
+    return t->embed != RLF_NO_SLOT && t->embed == t->lm && is_still(m, o) &&
+           !m->kernels->one_pack;
+}
+
 /* Is the matrix of n floats at `offset` kept in bf16? All of its tensors must
  * be of that type, and nothing may change them. */
 static bool
@@ -31,9 +48,7 @@ stays_bf16(const rlf_model *m, const rlf_model_options *o, int64_t offset,
            int64_t n)
 {
     const rlf_table *t = m->table;
-    bool still = rlf_table_adapted(t) || (o->by_layer && o->fixed);
-    if (!o->bf16 || !m->kernels->bf16_weights || !still || m->offload ||
-        o->bare)
+    if (!o->bf16 || !m->kernels->bf16_weights || !is_still(m, o))
         return false;
     int i = slot_behind(t, offset);
     for (; i < t->n_slots && t->slots[i].offset < offset + n; i++)
@@ -95,7 +110,8 @@ word_floats(const rlf_table *t)
 }
 
 /* Of the weights what is read as it is: vectors, and the embedding; as
- * activations, where that is what a packed matrix is; of bf16 as a head. */
+ * activations, where that is what a packed matrix is; of bf16 as a head, and
+ * never beside a head that is read for it. */
 static void
 carve_near(rlf_model *m, rlf_suballocator *c, const rlf_model_options *options)
 {
@@ -103,10 +119,10 @@ carve_near(rlf_model *m, rlf_suballocator *c, const rlf_model_options *options)
     const rlf_kernels *k = m->kernels;
     bool embeds = !options->bare && t->embed != RLF_NO_SLOT;
     bool bf16 = embeds && stays_bf16(m, options, t->embed, word_floats(t));
-    if (bf16 && t->embed != t->lm)
-        m->words = carve_head(c, k, t, false, true).forward;
-    else if (bf16)
+    if (reads_head(m, options))
         m->words = NULL; /* until its head is there */
+    else if (bf16)
+        m->words = carve_head(c, k, t, false, true).forward;
     else if (embeds && !k->one_pack)
         m->embed = rlf_suballocate_floats(c, word_floats(t));
     else if (embeds && t->embed != t->lm)
@@ -312,7 +328,7 @@ carve_matrices(rlf_model *m, rlf_suballocator *c,
     if (t->lm != RLF_NO_SLOT)
         m->lm = carve_head(c, k, t, options->trained,
                            stays_bf16(m, options, t->lm, word_floats(t)));
-    if (tied && m->lm.bf16)
+    if (reads_head(m, options))
         m->words = m->lm.forward;
     if (m->vectors && k->one_pack && tied)
         m->rows = m->lm.forward;

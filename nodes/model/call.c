@@ -151,6 +151,7 @@ set_embed(const run *r, rlf_embed_args *a)
     a->sampled = r->pass->sampled;
     a->rows = m->rows;
     a->packed = m->words;
+    a->bf16 = m->lm.bf16 || m->words != m->lm.forward;
     a->shards = m->table->shards;
     if (m->words)
         return;

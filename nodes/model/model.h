@@ -172,8 +172,9 @@ typedef struct rlf_model {
     float *one_plus; /* 1 + w for each w behind the table's matrices, where the
                         program's norms multiply by that; else NULL */
     rlf_real *rows;
-    const void *words; /* the embedding as bf16, packed as a head is: if it is
-                          tied lm.forward itself; else NULL, as embed is here */
+    const void *words; /* the embedding packed as a head is: of frozen weights
+                          lm.forward itself if it is tied (but with one_pack),
+                          else as bf16; else NULL. Where it is not, embed is */
     /* Of a model by layer that is not fixed: the memory to which the matrices
      * of one layer come, unless a packed matrix is the matrix itself. */
     float *landing;

@@ -192,50 +192,63 @@ test_heads(env *e)
     both_heads(e, 33, 100, 64, 3, 0);
 }
 
-/* Rows of an embedding, all of it in shards, and the half that one place has.
- */
+/* The same rows of an embedding from w and from its packing: all of it in
+ * shards, and the half that one place has. Tokens below 0 are `sampled`. */
 static void
-test_embed(env *e)
+packed_rows(env *e, const float *w, const int32_t *tokens,
+            const int32_t *sampled, bool bf16)
 {
-    enum { OF = 4 };
-    int64_t m = 37, d = 70, v = 211, half = rlf_shard_first(v, OF, OF / 2);
-    bool bf16 = e->k->bf16_weights;
-    float *w = weights(e, v * d), *y = blank(e, m * d), *z = blank(e, m * d);
-    int32_t *tokens = indices(e, m, v), sampled[] = {5, 210, 99};
-    char *packed = pack(e, w, v, d, OF, RLF_PRODUCT_FORWARD, bf16),
+    enum { OF = 4, M = 37, D = 70, V = 211 };
+    int64_t half = rlf_shard_first(V, OF, OF / 2);
+    float *y = blank(e, M * D), *z = blank(e, M * D);
+    char *packed = pack(e, w, V, D, OF, RLF_PRODUCT_FORWARD, bf16),
          *at = packed;
-    for (int i = 0; i < 3; i++)
-        tokens[i * 11] = -1 - i;
     for (int s = 0; s < OF / 2; s++)
         at += rlf_packed_bytes(
-            e->k, rlf_shard_first(v, OF, s + 1) - rlf_shard_first(v, OF, s), d,
+            e->k, rlf_shard_first(V, OF, s + 1) - rlf_shard_first(V, OF, s), D,
             RLF_PRODUCT_FORWARD, bf16);
-    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .sampled = sampled,
+    CALL(e, embed, .m = M, .d = D, .v = V, .tokens = tokens, .sampled = sampled,
          .w = w, .y = y);
-    out_f32(e, y, m * d);
-    if (!bf16)
-        return;
-    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .sampled = sampled,
-         .packed = packed, .shards = {.of = OF}, .y = z);
-    same(e, z, y, m * d, 4, "rows");
-    CALL(e, embed, .m = m, .d = d, .v = v, .first = half, .part = v - half,
-         .tokens = tokens, .sampled = sampled, .w = w + half * d, .y = y);
-    CALL(e, embed, .m = m, .d = d, .v = v, .first = half, .part = v - half,
-         .tokens = tokens, .sampled = sampled, .packed = at,
+    CALL(e, embed, .m = M, .d = D, .v = V, .tokens = tokens, .sampled = sampled,
+         .packed = packed, .bf16 = bf16, .shards = {.of = OF}, .y = z);
+    same(e, z, y, M * D, 4, "rows");
+    CALL(e, embed, .m = M, .d = D, .v = V, .first = half, .part = V - half,
+         .tokens = tokens, .sampled = sampled, .w = w + half * D, .y = y);
+    CALL(e, embed, .m = M, .d = D, .v = V, .first = half, .part = V - half,
+         .tokens = tokens, .sampled = sampled, .packed = at, .bf16 = bf16,
          .shards = {.of = OF, .first = OF / 2, .count = OF / 2}, .y = z);
-    same(e, z, y, m * d, 4, "rows of a part");
-    rlf_embed_args wrong = {.m = m,
-                            .d = d,
-                            .v = v,
+    same(e, z, y, M * D, 4, "rows of a part");
+    rlf_embed_args wrong = {.m = M,
+                            .d = D,
+                            .v = V,
                             .first = half + 1,
-                            .part = v - half - 1,
+                            .part = V - half - 1,
                             .tokens = tokens,
                             .sampled = sampled,
                             .packed = at,
+                            .bf16 = bf16,
                             .shards = {.of = OF, .first = OF / 2},
                             .y = z};
     if (e->k->embed(e->queue, &wrong, &e->err) != RLF_BUG)
         snprintf(e->why, sizeof e->why, "takes a part that is no shards");
+}
+
+static void
+test_embed(env *e)
+{
+    int64_t m = 37, d = 70, v = 211;
+    float *w = weights(e, v * d), *y = blank(e, m * d);
+    int32_t *tokens = indices(e, m, v), sampled[] = {5, 210, 99};
+    float *digits = values(e, v * d, 1); /* more than bf16 has */
+    for (int i = 0; i < 3; i++)
+        tokens[i * 11] = -1 - i;
+    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .sampled = sampled,
+         .w = w, .y = y);
+    out_f32(e, y, m * d);
+    if (!e->k->one_pack)
+        packed_rows(e, digits, tokens, sampled, false);
+    if (e->k->bf16_weights)
+        packed_rows(e, w, tokens, sampled, true);
 }
 
 int

@@ -142,15 +142,23 @@ test_serving(const rlf_kernels *k)
            "not trained: its stage");
 }
 
-/* The CPU packs in its own way, so an embedding of f32 stays beside. */
+/* The CPU packs in its own way, so an embedding of f32 stays beside, but of
+ * frozen weights one that is the head. */
 TAP_FUNCTION void
 test_cpu(void)
 {
-    const rlf_model_options options = {
+    rlf_model_options options = {
         .head = RLF_HEAD_LM, .by_layer = true, .fixed = true};
     const counted c = count(rlf_kernels_cpu(), false, &options);
     ok(about(c.bytes.weights, 4 * (c.words + c.vectors), &c),
        "on the CPU: embedding and vectors beside what is packed");
+    const counted tied = count(rlf_kernels_cpu(), true, &options);
+    ok(about(tied.bytes.weights, 4 * tied.vectors, &tied),
+       "... and no embedding beside a head that is the same");
+    options.fixed = false;
+    const counted moved = count(rlf_kernels_cpu(), true, &options);
+    ok(moved.bytes.weights >= 4 * (size_t)moved.words,
+       "... unless its weights change");
 }
 
 /* Matrices of bf16 files, in panels of 8, which divides all of their rows: two
@@ -232,8 +240,10 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
     ok(rlf_weights_buffer_bytes(fixed) < 800000,
        "... in pieces of the embedding's %d bytes",
        config.vocab * config.hidden * 4);
-    ok(!k->one_pack || (fixed->rows && !fixed->embed &&
-                        (fixed->rows == fixed->lm.forward) == tied),
+    ok(k->one_pack ? fixed->rows && !fixed->embed &&
+                         (fixed->rows == fixed->lm.forward) == tied
+                   : !fixed->embed == tied &&
+                         fixed->words == (tied ? fixed->lm.forward : NULL),
        "... and a tied embedding is the head");
     free(a);
     free(b);
