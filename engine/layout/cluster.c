@@ -35,6 +35,68 @@ rlf_cluster_number(rlf_cluster *c, rlf_err *err)
     return RLF_OK;
 }
 
+/* ---- order ---- */
+
+static int
+descending(double a, double b)
+{
+    return (a < b) - (a > b);
+}
+
+static int
+by_profile(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* Those that are alike in all that is compared are the same machines, whatever
+ * they are called. */
+static int
+by_kind(const void *a, const void *b)
+{
+    const rlf_cluster_part *x = *(rlf_cluster_part *const *)a;
+    const rlf_cluster_part *y = *(rlf_cluster_part *const *)b;
+    const rlf_machine_kind *m = x->machine, *n = y->machine;
+    const rlf_device_kind *d = m->device, *e = n->device;
+    const double pairs[][2] = {
+        {d->gpu, e->gpu},       {d->memory, e->memory},
+        {d->bf16, e->bf16},     {d->f32, e->f32},
+        {m->count, n->count},   {x->count, y->count},
+        {m->link, n->link},     {x->link, y->link},
+        {m->start, n->start},   {d->bandwidth, e->bandwidth},
+        {d->launch, e->launch}, {m->host, n->host},
+        {m->copy, n->copy},     {m->cores, n->cores}};
+    int by = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !by; i++)
+        by = descending(pairs[i][0], pairs[i][1]);
+    by = by ? by : by_profile(d->profile, e->profile);
+    return by ? by : (x > y) - (x < y);
+}
+
+const rlf_cluster *
+rlf_cluster_ordered(const rlf_cluster *c, rlf_arena *arena, const int **rank_of)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cluster *out = RLF_NEW(arena, rlf_cluster);
+    rlf_cluster_part **list =
+        RLF_NEW_ARRAY(arena, rlf_cluster_part *, c->n_parts);
+    int *of = RLF_NEW_ARRAY(arena, int, c->ranks), n = 0;
+    for (int i = 0; i < c->n_parts; i++)
+        list[i] = &c->parts[i];
+    qsort(list, (size_t)c->n_parts, sizeof(*list), by_kind);
+    *out = *c;
+    out->parts = RLF_NEW_ARRAY(arena, rlf_cluster_part, c->n_parts);
+    for (int i = 0; i < c->n_parts; i++) {
+        out->parts[i] = *list[i];
+        for (int r = 0; r < list[i]->count * list[i]->machine->count; r++)
+            of[n++] = list[i]->first_rank + r;
+    }
+    rlf_status status = rlf_cluster_number(out, &err);
+    RLF_ASSERT(status >= 0); /* it has as many ranks */
+    *rank_of = of;
+    return out;
+}
+
 /* ---- ranks ---- */
 
 const rlf_cluster_part *

@@ -67,6 +67,12 @@ typedef struct rlf_cluster {
 /* Give machines and ranks their numbers. RLF_USER if there are more than
  * RLF_CLUSTER_RANKS. */
 rlf_status rlf_cluster_number(rlf_cluster *cluster, rlf_err *err);
+/* The same machines in an order that depends on their numbers alone, and not on
+ * the one in which they are named: those whose devices have most memory first.
+ * rank_of[r] is the rank of `cluster` that rank r is there. Both in `arena`;
+ * kinds of machines are shared. */
+const rlf_cluster *rlf_cluster_ordered(const rlf_cluster *cluster,
+                                       rlf_arena *arena, const int **rank_of);
 
 /* ---- presets ---- */
 

@@ -9,6 +9,7 @@
 #include "engine/plan/candidate.h"
 #include "engine/search/gather.h"
 #include "engine/search/model_sums.h"
+#include "engine/search/moves.h"
 #include "engine/search/fixed_rows.h"
 #include "engine/timing/measured.h"
 
@@ -166,8 +167,9 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
         rows[n].shards = lent_shards(m, (int)i, at->tp);
         rows[n++].ranks = other;
     }
-    return rlf_plan_candidate(graph, rows, n, m->pareto->options.plan,
-                              m->scratch, err, out);
+    rlf_plan_options options = *m->pareto->options.plan;
+    options.links = rlf_moves_links(m->pareto->moves);
+    return rlf_plan_candidate(graph, rows, n, &options, m->scratch, err, out);
 }
 
 /* ---- layouts ---- */

@@ -98,6 +98,12 @@ make_model(rlf_moves *m, const rlf_shapes *shapes, int element, model *out)
     rlf_arena_reset(m->scratch);
 }
 
+const rlf_links *
+rlf_moves_links(const rlf_moves *m)
+{
+    return &m->links;
+}
+
 int
 rlf_moves_model(rlf_moves *m, const rlf_shapes *shapes, int element)
 {

@@ -21,6 +21,8 @@ typedef struct rlf_moves rlf_moves;
  * `speeds` must live as long. */
 rlf_moves *rlf_moves_new(const rlf_speeds *speeds, const rlf_links *links,
                          rlf_arena *arena);
+/* The links, which live as long. */
+const rlf_links *rlf_moves_links(const rlf_moves *moves);
 /* The number of a model with these shapes, whose matrices go `element` bytes a
  * number where they go by layer: models that are alike have one. */
 int rlf_moves_model(rlf_moves *moves, const rlf_shapes *shapes, int element);

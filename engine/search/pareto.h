@@ -21,6 +21,9 @@ typedef struct rlf_pareto_options {
     const rlf_graph *graph;
     const rlf_outline *outline;
     const rlf_speeds *speeds;
+    const int *rank_of; /* per rank of the cluster of these speeds, and of the
+                           problem, the one that it is in plans and place rows;
+                           NULL: each is itself */
     /* Options of candidates: ranks, backend, dtype. */
     const rlf_plan_options *plan;
     const rlf_workload *workload; /* NULL: all rows are as long as can be */
@@ -89,6 +92,13 @@ typedef struct rlf_pareto {
  * then with what the last one that was tried says. */
 rlf_status rlf_pareto_make(const rlf_pareto_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_pareto *out);
+/* The rank of plans that a rank of the problem is. */
+static inline int
+rlf_pareto_rank(const rlf_pareto *pareto, int rank)
+{
+    const int *of = pareto->options.rank_of;
+    return of ? of[rank] : rank;
+}
 /* The call of the problem that a node belongs to, or -1. */
 int rlf_pareto_call_of(const rlf_pareto *pareto, const rlf_node *node);
 /* The part of late steps that have the node: 1/N in an `every N steps` (see

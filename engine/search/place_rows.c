@@ -28,9 +28,9 @@ find_layout(const rlf_pareto *f, int c, const rlf_node_place *place)
                      (place->recompute == (row.recompute > 0) &&
                       place->zero == (row.zero > 0) &&
                       !strcmp(place->schedule, schedule));
-        if (at->first == layout->ranks[0] && at->count == layout->n_ranks &&
-            at->tp == layout->tp && at->pp == layout->pp &&
-            at->dp == layout->dp && words &&
+        if (rlf_pareto_rank(f, at->first) == layout->ranks[0] &&
+            at->count == layout->n_ranks && at->tp == layout->tp &&
+            at->pp == layout->pp && at->dp == layout->dp && words &&
             place->tokens == (row.tokens > 0 ? row.tokens : 0) &&
             !(at->variant & RLF_VARIANT_OFFLOAD))
             return k;
@@ -55,11 +55,12 @@ rlf_pareto_find(const rlf_pareto *f, const rlf_plan *plan, int *choice)
 }
 
 static void
-put_on(rlf_place_row *row, const rlf_choice *at, rlf_arena *arena)
+put_on(const rlf_pareto *f, rlf_place_row *row, const rlf_choice *at,
+       rlf_arena *arena)
 {
     int *ranks = RLF_NEW_ARRAY(arena, int, at->count);
     for (int i = 0; i < at->count; i++)
-        ranks[i] = at->first + i;
+        ranks[i] = rlf_pareto_rank(f, at->first + i);
     rlf_place_row_cut(row, at, ranks);
 }
 
@@ -78,7 +79,7 @@ put_models(const rlf_pareto *f, const int *choice, rlf_arena *arena,
         done[call->model] = true;
         rlf_place_row *row = &rows[n++];
         *row = rlf_place_row_new(call->model, NULL);
-        put_on(row, at, arena);
+        put_on(f, row, at, arena);
         row->shards = f->sums[call->model].shards;
         if (f->options.graph->resources.data[call->model].trained)
             row->lanes = f->sums[call->model].lanes;
@@ -102,7 +103,7 @@ rlf_pareto_rows(const rlf_pareto *f, const int *choice, rlf_arena *arena,
         const rlf_choice *at = &f->problem.calls[c].choices[choice[c]];
         rlf_place_row *row = &rows[(*n)++];
         *row = rlf_place_row_new(f->calls[c].model, f->calls[c].class);
-        put_on(row, at, arena);
+        put_on(f, row, at, arena);
         rlf_measure_words(f, f->calls[c].model, f->calls[c].class, at->variant,
                           row);
         rlf_fixed_rows_words(rlf_fixed_rows_call(f, c), f->calls[c].class, row);

@@ -1,9 +1,10 @@
 /* More memory or more machines are never a worse plan by the estimate: random
  * programs on clusters of more and more memory, machines and links, with few
  * moves, and of all pairs of which one has as much of both or more it is no
- * worse. RLFLOW_TEST_LAW=N looks at N programs (3 if it is not set), on more
- * memories and machines; RLFLOW_TEST_LAW_FROM=K begins with the K-th, and
- * RLFLOW_TEST_LAW_MOVES=M has as many moves. */
+ * worse. Machines of several kinds give the same plan in whatever order a
+ * cluster names them. RLFLOW_TEST_LAW=N looks at N programs (3 if it is not
+ * set), on more memories and machines; RLFLOW_TEST_LAW_FROM=K begins with the
+ * K-th, and RLFLOW_TEST_LAW_MOVES=M has as many moves. */
 #include "engine/api/searching/search.h"
 #include "engine/api/session.h"
 #include "engine/base/splitmix.h"
@@ -206,6 +207,78 @@ test_program(int k, bool all)
     rlf_arena_free(arena);
 }
 
+/* ---- several kinds of machines ---- */
+
+enum { KINDS = 3 };
+
+/* Machines of these kinds in that order; each has its memory and its speed. */
+static const char *
+make_mixed(const shape *s, const int *memory, const int *order, int n,
+           rlf_arena *arena)
+{
+    rlf_buf text = {0}, names = {0};
+    for (int i = 0; i < n; i++) {
+        int k = order[i];
+        rlf_buf_printf(&text,
+                       "device d%d = gpu(bf16: %de12, f32: 19.5e12, memory: "
+                       "%de9, bandwidth: 2.04e12, launch: 6e-6)\n"
+                       "machine m%d = node(d%d, count: %d, link: 300e9, "
+                       "start: 8e-6, host: 2e12, copy: 20e9, cores: 96)\n",
+                       k, 300 - 70 * k, memory[k], k, k, s->each);
+        rlf_buf_printf(&names, "m%d, ", k);
+    }
+    rlf_buf_printf(&text, "cluster c = net(%slink: %g, start: 2e-5)\n", names.p,
+                   s->link);
+    const char *out = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    rlf_buf_free(&names);
+    return out;
+}
+
+/* The i-th order of `n` kinds, of i = 0 .. n! - 1. */
+static void
+make_order(int i, int n, int *order)
+{
+    for (int k = 0; k < n; k++)
+        order[k] = k;
+    for (int k = n - 1; k > 0; i /= k + 1, k--) {
+        int other = i % (k + 1), was = order[k];
+        order[k] = order[other];
+        order[other] = was;
+    }
+}
+
+/* All kinds in all orders, the first two and the last in both. */
+static void
+test_orders(int k)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_splitmix chance = rlf_splitmix_begin(11, (uint32_t)k);
+    int memory[KINDS], order[KINDS], differ = 0, fit = 0;
+    const char *program = make_program(&chance, arena);
+    int moves = number("RLFLOW_TEST_LAW_MOVES", MOVES);
+    shape s;
+    make_shape(&chance, false, &s);
+    for (int i = 0; i < KINDS; i++)
+        memory[i] = 12 + rlf_splitmix_below(&chance, 60);
+    for (int n = 2, orders = 2; n <= KINDS; n++, orders *= n) {
+        double first = 0;
+        for (int i = 0; i < orders; i++) {
+            make_order(i, n, order);
+            const char *c = make_mixed(&s, memory, order, n, arena);
+            double now = search(program, c, "fixed:300", "fixed:200", moves);
+            first = i ? first : now;
+            fit += isfinite(now);
+            differ += i && memcmp(&now, &first, sizeof now) != 0;
+            if (i && memcmp(&now, &first, sizeof now) != 0)
+                note("%g s and %g s", first, now);
+        }
+    }
+    ok(!differ, "machines of several kinds %d: %d answers, %d differ", k, fit,
+       differ);
+    rlf_arena_free(arena);
+}
+
 /* With fewer lanes an update leaves memory; whether they are tried did depend
  * on what a short search found in just as much memory. */
 static void
@@ -251,6 +324,11 @@ main(void)
     for (int k = number("RLFLOW_TEST_LAW_FROM", 0); n > 0; k++, n--)
         test_program(k, all);
     test_fewer_lanes();
+    if (all)
+        for (int k = 0; k < 40; k++)
+            test_orders(k);
+    else
+        test_orders(10), test_orders(24);
     rlf_arena_free(arena);
     return done();
 }

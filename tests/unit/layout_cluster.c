@@ -55,6 +55,48 @@ mixed(void)
     return &c;
 }
 
+/* The same machines, named in another order. */
+static rlf_cluster *
+turned(const rlf_cluster *c)
+{
+    static rlf_cluster_part parts[2];
+    static rlf_cluster out;
+    rlf_err err = RLF_ERR_NONE;
+    out = *c;
+    out.parts = parts;
+    for (int i = 0; i < 2; i++)
+        parts[i] = c->parts[1 - i];
+    if (rlf_cluster_number(&out, &err) < 0)
+        bail("%s", err.sentence);
+    return &out;
+}
+
+static void
+check_order(void)
+{
+    const rlf_cluster *named[] = {mixed(), turned(mixed())}, *ordered[2];
+    const int *rank_of[2];
+    int wrong = 0;
+    for (int i = 0; i < 2; i++) {
+        ordered[i] = rlf_cluster_ordered(named[i], arena, &rank_of[i]);
+        for (int r = 0; r < named[i]->ranks; r++)
+            wrong +=
+                rlf_cluster_part_of(ordered[i], r)->machine !=
+                    rlf_cluster_part_of(named[i], rank_of[i][r])->machine ||
+                device_of(ordered[i], r) != device_of(named[i], rank_of[i][r]);
+    }
+    is_int(wrong, 0, "ranks in an order of their own are the same devices");
+    for (int r = 0; r < named[0]->ranks; r++)
+        wrong += rlf_cluster_part_of(ordered[0], r)->machine !=
+                 rlf_cluster_part_of(ordered[1], r)->machine;
+    is_int(wrong, 0, "... in whatever order their machines are named");
+    double most = rlf_cluster_part_of(ordered[0], 0)->machine->device->memory;
+    for (int r = 0; r < named[0]->ranks; r++)
+        wrong +=
+            rlf_cluster_part_of(ordered[0], r)->machine->device->memory > most;
+    is_int(wrong, 0, "... those with most memory first");
+}
+
 static void
 check_ranks(void)
 {
@@ -381,6 +423,7 @@ int
 main(void)
 {
     arena = rlf_arena_new();
+    check_order();
     check_ranks();
     check_on();
     check_links();

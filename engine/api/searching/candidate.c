@@ -9,6 +9,17 @@
 
 /* ---- plans ---- */
 
+/* On fewer machines of several kinds ranks may be any of those that there are.
+ */
+static rlf_plan_options
+options_of(const rlf_searching *s, const rlf_plan_options *asked)
+{
+    rlf_plan_options plan = *asked;
+    if (s->rank_of)
+        plan.ranks = s->session->plan->ranks;
+    return plan;
+}
+
 /* The plan of a placement, and what it takes. One that is none is told of as
  * if it did not fit. */
 rlf_status
@@ -21,12 +32,13 @@ rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
     rlf_trial trial = {0};
     rlf_err ignored = RLF_ERR_NONE;
     rlf_status status = RLF_OK;
+    const rlf_plan_options plan = options_of(s, &s->plan);
     if (!j->plan) {
         if (!j->rows)
             j->rows = rlf_pareto_rows(pareto, j->placing.choice, session->arena,
                                       &j->n_rows);
-        status = rlf_plan_candidate(session->graph, j->rows, j->n_rows,
-                                    &s->plan, session->arena, err, &j->plan);
+        status = rlf_plan_candidate(session->graph, j->rows, j->n_rows, &plan,
+                                    session->arena, err, &j->plan);
     }
     if (status >= 0)
         status = rlf_plan_fits(j->plan, err);
@@ -51,12 +63,13 @@ rlf_search_may(void *arg, const rlf_placing *at)
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
     rlf_err ignored = RLF_ERR_NONE;
+    const rlf_plan_options options = options_of(ask->s, ask->plan);
     rlf_plan *plan;
     int n;
     if (ask->left-- <= 0)
         return true;
     rlf_place_row *rows = rlf_pareto_rows(ask->pareto, at->choice, scratch, &n);
-    bool may = rlf_plan_candidate(session->graph, rows, n, ask->plan, scratch,
+    bool may = rlf_plan_candidate(session->graph, rows, n, &options, scratch,
                                   &ignored, &plan) >= 0 &&
                rlf_plan_fits(plan, &ignored) >= 0 &&
                rlf_trial_weigh(session, ask->s->outline, plan, scratch,

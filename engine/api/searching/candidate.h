@@ -13,6 +13,8 @@ typedef struct rlf_searching {
     const rlf_session_search_options *options;
     rlf_outline *outline;
     rlf_speeds speeds;
+    rlf_speeds ordered; /* those of its problem, and */
+    const int *rank_of; /* the ranks that are meant: see rlf_pareto_options */
     rlf_plan_options plan; /* the options by which candidates are planned */
     rlf_session_found *out;
     const rlf_less *less;     /* what was found with less; NULL: nothing was

@@ -480,7 +480,8 @@ room_for(const fusing *u, const pair *p, const rlf_trial *one,
     const rlf_cluster *cluster = u->s->session->planning.cluster;
     const rlf_choice *at = choice_of(u->s, p->call[0], p->choice[0]);
     double room = INFINITY;
-    for (int r = at->first; r < at->first + at->count; r++) {
+    for (int k = 0; k < at->count; k++) {
+        int r = rlf_pareto_rank(&u->s->out->pareto, at->first + k);
         double held = 0;
         for (int i = 0; i < 2; i++) {
             const rlf_layout *l = &one->plan->place[node[i]->id].layout;
@@ -650,12 +651,13 @@ words_of(const rlf_searching *s, const pair *p)
     const rlf_problem *problem = &s->out->pareto.problem;
     const rlf_choice *a = choice_of(s, p->call[0], p->choice[0]);
     const rlf_choice *b = choice_of(s, p->call[1], p->choice[1]);
+    int first = rlf_pareto_rank(&s->out->pareto, a->first);
     return rlf_arena_printf(
         s->session->arena,
         "%s (tp: %d, pp: %d) and %s (tp: %d, pp: %d) in one pipeline on %d..%d",
         problem->calls[p->call[0]].name, a->tp, a->pp,
-        problem->calls[p->call[1]].name, b->tp, b->pp, a->first,
-        a->first + a->count - 1);
+        problem->calls[p->call[1]].name, b->tp, b->pp, first,
+        first + a->count - 1);
 }
 
 /* The step of the same placement with the two one after the other. It is

@@ -174,7 +174,7 @@ static rlf_status
 search_until_fit(rlf_searching *s, rlf_err *err)
 {
     rlf_pareto *pareto = &s->out->pareto;
-    const rlf_cluster *cluster = s->session->planning.cluster;
+    const rlf_cluster *cluster = s->ordered.cluster;
     double part = 1;
     double *memory = RLF_NEW_ARRAY(s->session->arena, double, s->plan.ranks);
     for (int try = 0; try < TRIES; try++) {
@@ -326,7 +326,8 @@ prepare(rlf_searching *s, rlf_err *err)
     const rlf_pareto_options options = {
         .graph = s->session->graph,
         .outline = s->outline,
-        .speeds = &s->speeds,
+        .speeds = &s->ordered,
+        .rank_of = s->rank_of,
         .plan = &s->plan,
         .workload = &s->out->workload.workload,
         .keeps = keeps_rows(s),
@@ -375,6 +376,42 @@ search_all(rlf_searching *s, rlf_err *err)
     return find_terms(s, err);
 }
 
+/* Is a row to be kept that says on which ranks a call is, or into how many it
+ * is cut, which may be ranks of several kinds? */
+static bool
+names_ranks(const rlf_searching *s)
+{
+    const rlf_placement *p =
+        keeps_rows(s) ? s->session->graph->placement : NULL;
+    bool any = false;
+    for (int i = 0; p && i < p->n_pins; i++) {
+        const rlf_place_row *row = &p->pins[i];
+        any |= row->n_ranks > 0 || row->tp > 0 || row->pp > 0 || row->dp > 0;
+    }
+    return any;
+}
+
+/* In which order a cluster names its machines decides only how their ranks are
+ * called: where it names nothing else, the problem has them in an order of its
+ * own. */
+static void
+order_machines(rlf_searching *s)
+{
+    const rlf_cluster *named = s->speeds.cluster;
+    rlf_arena *arena = s->session->arena;
+    s->ordered = s->speeds;
+    if (named->n_parts == 1 || s->plan.ranks < named->ranks || names_ranks(s))
+        return;
+    s->ordered.cluster = rlf_cluster_ordered(named, arena, &s->rank_of);
+    if (!s->speeds.profiles)
+        return;
+    const struct rlf_profile **profiles =
+        RLF_NEW_ARRAY(arena, const struct rlf_profile *, named->ranks);
+    for (int r = 0; r < named->ranks; r++)
+        profiles[r] = s->speeds.profiles[s->rank_of[r]];
+    s->ordered.profiles = profiles;
+}
+
 /* *found points into the answer, in the session's arena. */
 static rlf_status
 begin(rlf_session *session, const rlf_session_search_options *options,
@@ -398,7 +435,9 @@ begin(rlf_session *session, const rlf_session_search_options *options,
         .timed = rlf_arena_new(),
         .out = out};
     s->pipelines = rlf_pipelines_new(s->timed);
-    s->weights = rlf_moves_new(&s->speeds, plan->links, session->arena);
+    order_machines(s);
+    s->weights = rlf_moves_new(&s->ordered, s->rank_of ? NULL : plan->links,
+                               session->arena);
     return rlf_outline_open(session->graph,
                             rlf_planned_kernels(session, session->arena), err,
                             &s->outline);
