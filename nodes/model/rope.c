@@ -291,7 +291,8 @@ static const struct kind {
     const char *name; /* of "rope_type", or "type" */
     rlf_status (*read)(const reading *r);
     formula *frequencies;
-    bool extends;   /* raises the context to factor times `original` */
+    bool extends;   /* raises the context to factor times `original`, which its
+                       `read` sets */
     bool by_length; /* the longest sequence decides */
 } kinds[] = {
     {.name = "default"},
@@ -451,6 +452,7 @@ read_object(reading *r, const json_t *object, int head_dim, int *context)
             rlf_config_refuse_null(r->keys, object, "partial_rotary_factor"));
         RLF_TRY(k->read(r));
     }
+    RLF_ASSERT(!k->extends || r->rope->original > 0);
     double reach = k->extends ? r->rope->original * r->rope->factor : 0;
     if (reach > *context)
         *context = reach < 1 << 30 ? (int)reach : 1 << 30;

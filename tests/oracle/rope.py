@@ -4,7 +4,8 @@ transformers 5.23 computes, for tests/unit/model_rope.c.
 
 Each case is a config.json, the longest sequence of a run, and what the
 reference makes of both: radians per position and the factor of cosines and
-sines. Needs torch and transformers; the test needs neither.
+sines; and whether frequencies of a long sequence are others than those of a
+short one. Needs torch and transformers; the test needs neither.
 
     python3 tests/oracle/rope.py >tests/data/rope.json
 """
@@ -77,6 +78,8 @@ CASES = [
      9000),
 ]
 
+MOST = 1000000  # tokens, more than any case has positions
+
 cases = []
 for family, keys, longest in CASES:
     members = {**BASE, **keys}
@@ -87,7 +90,10 @@ for family, keys, longest in CASES:
         rope = {**rope, "factor": 1.0}
         config.rope_parameters, kind = rope, "linear"
     frequency, scale = ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=longest)
+    short, long = (ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=n)[0]
+                   for n in (2, MOST))
     cases.append({"config": {"model_type": family, **members},
                   "longest": longest, "scale": float(scale),
+                  "by_length": not short.equal(long),
                   "frequency": [float(x) for x in frequency]})
 print(json.dumps(cases, indent=0))

@@ -11,6 +11,8 @@
 
 /* The reference computes in single precision, powers included. */
 #define OFF 3e-6
+/* Tokens of a sequence that is long to every case: MOST of rope.py. */
+#define MOST 1e6
 
 static char scratch[64];
 static bool has_case[64]; /* of each kind of scaling */
@@ -48,6 +50,9 @@ test_case(test_machine *t, rlf_arena *arena, const json_t *of, size_t number)
        rlf_rope_kind(config.rope.kind), longest, scale);
     if (worst > OFF)
         note("worst %g", worst);
+    ok(rlf_rope_is_stretched(&config.rope, MOST) ==
+           json_is_true(json_object_get(of, "by_length")),
+       "... and whether the longest sequence decides");
     if (config.rope.kind < RLF_COUNT(has_case))
         has_case[config.rope.kind] = true;
 }
@@ -117,6 +122,23 @@ test_reach(test_machine *t, rlf_arena *arena)
     c = config_of(t, arena,
                   "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 4}");
     is_int(c.context, 100, "linear: config.json names the context");
+    c = config_of(t, arena,
+                  "\"rope_parameters\": {\"rope_type\": \"default\"}");
+    is_int(c.context, 100, "... and where nothing is scaled");
+    c = config_of(t, arena,
+                  "\"rope_scaling\": {\"type\": \"llama3\", \"factor\": 4, "
+                  "\"low_freq_factor\": 1, \"high_freq_factor\": 4, "
+                  "\"original_max_position_embeddings\": 50}");
+    is_int(c.context, 100, "llama3: so does it there");
+    c = config_of(t, arena,
+                  "\"rope_scaling\": {\"type\": \"longrope\", \"factor\": 4, "
+                  "\"short_factor\": [1, 1, 1, 1], "
+                  "\"long_factor\": [2, 2, 2, 2], "
+                  "\"original_max_position_embeddings\": 50}");
+    is_int(c.context, 200, "longrope: four times what came before");
+    ok(!rlf_rope_is_stretched(&c.rope, 50) &&
+           rlf_rope_is_stretched(&c.rope, 51),
+       "a sequence longer than that stretches all");
 }
 
 /* One that is not there is refused with the names of all that are. */
