@@ -362,6 +362,66 @@ is_paired(const rlf_sema *s, const rlf_update_statement *u, int set,
     return any;
 }
 
+/* The set of which another is a part, or a part of a part. */
+static int
+whole_of(const rlf_sema *s, int set)
+{
+    const rlf_set *sets = s->graph->sets.data;
+    while (sets[set].origin >= 0)
+        set = sets[set].origin;
+    return set;
+}
+
+/* Of the calls' sets one that is a part, while the whole has responses to the
+ * same prompts as (the whole of) another; -1: none is. */
+static int
+part_without_partner(const rlf_sema *s, const rlf_update_statement *u,
+                     int *other)
+{
+    const rlf_set *sets = s->graph->sets.data;
+    bool apart = false;
+    for (size_t i = 0; i < u->calls.count; i++) {
+        int set = u->calls.data[i].set, whole = whole_of(s, set);
+        if (whole == set || reads_words(u, set) || is_paired(s, u, set, &apart))
+            continue;
+        for (size_t k = 0; k < u->calls.count; k++) {
+            *other = u->calls.data[k].set;
+            int with = whole_of(s, *other);
+            if (with != whole && !reads_words(u, *other) &&
+                rlf_sets_paired(&sets[with], &sets[whole]))
+                return set;
+        }
+    }
+    return -1;
+}
+
+/* Which rows of a set have gone is not known before it is read, so those of two
+ * sets cannot go through the model row by row. True: so it is, which was said.
+ */
+static bool
+check_parts(rlf_sema *s, const rlf_update_statement *u, bool any)
+{
+    static const char text[] =
+        "'%s' is a part of '%s', with rows of its own: its samples share no "
+        "prompt with those of '%s'";
+    const rlf_set *sets = s->graph->sets.data;
+    int other, part = part_without_partner(s, u, &other);
+    if (part < 0)
+        return false;
+    const char *name = sets[part].name;
+    const char *whole = sets[whole_of(s, part)].name;
+    rlf_diag *diag = any ? rlf_diag_warning(s->diags, "update", u->shared->span,
+                                            text, name, whole, sets[other].name)
+                         : rlf_diag_error(s->diags, "update", u->shared->span,
+                                          text, name, whole, sets[other].name);
+    rlf_diag_hint(s->diags, diag,
+                  "choose rows before responses are read (kept = "
+                  "batch.where(...), respond(kept.FIELD)), or train on all of "
+                  "'%s' and multiply its values by the condition",
+                  whole);
+    return true;
+}
+
 /* Samples share a prompt only if it has several. */
 static void
 check_shared(rlf_sema *s, const rlf_update_statement *u)
@@ -374,7 +434,7 @@ check_shared(rlf_sema *s, const rlf_update_statement *u)
         any |= d->samples != d->prompts && !d->single;
         any |= is_paired(s, u, set, &words);
     }
-    if (any || !u->shared)
+    if (!u->shared || check_parts(s, u, any || made) || any)
         return;
     const char *set = s->graph->sets.data[u->calls.data[0].set].name;
     const char *text =
