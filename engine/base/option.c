@@ -542,6 +542,88 @@ read_word(rlf_command_line *line, const char *text, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* ---- options together ---- */
+
+static const struct {
+    rlf_command command;
+    rlf_option option;
+    const char *others, *doc;
+} needs[] = {
+#define NEEDS(command, option, others, doc) \
+    {RLF_COMMAND_##command, RLF_OPTION_##option, others, doc},
+#include "engine/base/option.def"
+#undef NEEDS
+};
+
+static const struct {
+    rlf_command command;
+    rlf_option option, other;
+    const char *doc;
+} excludes[] = {
+#define EXCLUDES(command, option, other, doc) \
+    {RLF_COMMAND_##command, RLF_OPTION_##option, RLF_OPTION_##other, doc},
+#include "engine/base/option.def"
+#undef EXCLUDES
+};
+
+static bool
+is_said(const rlf_command_line *line, rlf_option option)
+{
+    const rlf_option_value *o = &line->options[option];
+    return o->given && !o->variable;
+}
+
+/* Is one of these options given, which are words with | between? */
+static bool
+gives_one(const rlf_command_line *line, const char *words)
+{
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        if (line->options[i].given && one_of(words, rlf_option_rows[i].word))
+            return true;
+    return false;
+}
+
+/* "--a or --b" of "a|b". */
+static void
+put_options(const char *words, rlf_buf *out)
+{
+    for (const char *p = words; *p;) {
+        size_t n = strcspn(p, "|");
+        rlf_buf_printf(out, "%s--%.*s", p == words ? "" : " or ", (int)n, p);
+        p += n + (p[n] == '|');
+    }
+}
+
+/* No option is given that has no effect beside the others, or without. */
+static rlf_status
+check_together(const rlf_command_line *line, rlf_err *err)
+{
+    for (size_t i = 0; i < RLF_COUNT(excludes); i++) {
+        if (excludes[i].command != line->command ||
+            !is_said(line, excludes[i].option) ||
+            !is_said(line, excludes[i].other))
+            continue;
+        rlf_fail(err, RLF_USAGE, "%s", excludes[i].doc);
+        rlf_err_hint(err, "leave out one of the two");
+        return RLF_USAGE;
+    }
+    for (size_t i = 0; i < RLF_COUNT(needs); i++) {
+        if (needs[i].command != line->command ||
+            !is_said(line, needs[i].option) || gives_one(line, needs[i].others))
+            continue;
+        rlf_buf others = {0};
+        put_options(needs[i].others, &others);
+        rlf_fail(err, RLF_USAGE, "%s", needs[i].doc);
+        rlf_err_hint(err, "add %s, or leave out --%s", others.p,
+                     rlf_option_rows[needs[i].option].word);
+        rlf_buf_free(&others);
+        return RLF_USAGE;
+    }
+    return RLF_OK;
+}
+
+/* ---- the command line ---- */
+
 static rlf_status
 no_command(rlf_err *err)
 {
@@ -591,7 +673,8 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
     if (out->help)
         return RLF_OK;
     RLF_TRY(check_words(out, arena, err));
-    return count_words(out, err);
+    RLF_TRY(count_words(out, err));
+    return check_together(out, err);
 }
 
 /* ---- the environment ---- */

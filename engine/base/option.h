@@ -6,7 +6,8 @@
  * Options may stand anywhere after the command, as --name value or
  * --name=value, where alone a value may begin with two dashes; `--` ends
  * them. What may be an error is one: an option that the command does not take
- * is never ignored, nor is a word or a NAME=VALUE. */
+ * is never ignored, nor is one that has no effect beside the others, a word or a
+ * NAME=VALUE. */
 #ifndef RLF_BASE_OPTION_H
 #define RLF_BASE_OPTION_H
 

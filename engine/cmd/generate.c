@@ -437,10 +437,11 @@ rlf_cmd_generate(const rlf_command_line *line)
         return wrong("the prompts are given twice: by the command line, and by "
                      "--batch",
                      "leave out one of the two");
-    if (!many && o[RLF_OPTION_PROMPT].given)
-        return wrong("--prompt names a field of the data of --batch",
-                     "the prompt itself is written without an option");
     bool talks = !many && line->n_files == 1 && isatty(STDIN_FILENO);
+    if (o[RLF_OPTION_TEMPLATE_NAME].given && !talks && !is_chat(line) &&
+        !o[RLF_OPTION_PROMPT].given)
+        return wrong("--template_name is of chats, and the prompt is none",
+                     "add --chat or --system, or leave out --template_name");
     if (talks && (w.each > 1 || w.json))
         return wrong("a chat has one answer to each message, as text",
                      "give a prompt, or leave out --n, --json and --logprobs");

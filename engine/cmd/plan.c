@@ -4,46 +4,32 @@
  * comments. */
 #include "engine/cmd/cmd.h"
 
-/* Without a search nothing follows from what one is told. What the environment
- * says is meant for other commands. */
+/* Without a search, which `place auto` makes too, nothing follows from what one
+ * is told. What the environment says is meant for other commands. */
 static bool
 check_options(rlf_session *s, const rlf_command_line *line, rlf_err *err)
 {
     const struct {
         rlf_option option;
-        bool automatic; /* that of `place auto` takes it as well */
         const char *what;
     } table[] = {
-        {RLF_OPTION_KEEP_ROWS, false, "--keep-rows says what a search keeps"},
-        {RLF_OPTION_TIME_LIMIT, false, "--time-limit ends a search"},
-        {RLF_OPTION_SEED, true, "--seed is of a search"},
-        {RLF_OPTION_LENGTHS, true, "--lengths is what a search looks at"},
-        {RLF_OPTION_PROMPTS, true, "--prompts is what a search looks at"},
-        {RLF_OPTION_PROFILE, true, "--profile is what a search looks at"},
-        {RLF_OPTION_LIKE, true, "--like is what a search looks at"},
+        {RLF_OPTION_SEED, "--seed is of a search"},
+        {RLF_OPTION_LENGTHS, "--lengths is what a search looks at"},
+        {RLF_OPTION_PROMPTS, "--prompts is what a search looks at"},
+        {RLF_OPTION_PROFILE, "--profile is what a search looks at"},
+        {RLF_OPTION_LIKE, "--like is what a search looks at"},
     };
-    bool automatic = rlf_session_info(s)->automatic;
-    const rlf_option_value *samples = &line->options[RLF_OPTION_SAMPLES];
-    if (samples->given && !samples->variable &&
-        !line->options[RLF_OPTION_VERBOSE].given) {
-        rlf_fail(err, RLF_USAGE, "--samples is of the edges that -v prints");
-        rlf_err_hint(err, "add -v, or leave it out");
-        return false;
-    }
+    if (rlf_session_info(s)->automatic)
+        return true;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const rlf_option_value *o = &line->options[table[i].option];
-        if (!o->given || o->variable || (automatic && table[i].automatic))
+        if (!o->given || o->variable)
             continue;
         rlf_fail(err, RLF_USAGE, "%s, and none is made", table[i].what);
         bool clustered = line->options[RLF_OPTION_CLUSTER].given;
-        rlf_err_hint(err, "%s%s%s",
-                     automatic ? "add --search, or leave it out: that "
-                                 "of 'place auto' has --moves"
-                               : "add --search",
-                     automatic || clustered ? "" : " --cluster a100x8:2",
-                     !automatic && table[i].automatic
-                         ? ", or write 'place auto' into the program"
-                         : "");
+        rlf_err_hint(err,
+                     "add --search%s, or write 'place auto' into the program",
+                     clustered ? "" : " --cluster a100x8:2");
         return false;
     }
     return true;

@@ -272,32 +272,11 @@ open_model(rlf_session *s, const char *path, bool chat)
                       NULL;
 }
 
-static int
-check_options(const rlf_command_line *line)
-{
-    static const int beside[] = {RLF_OPTION_IDS, RLF_OPTION_CHAT};
-    rlf_err err = RLF_ERR_NONE;
-    for (size_t i = 0; i < 2; i++) {
-        if (!line->options[RLF_OPTION_DECODE].given ||
-            !line->options[beside[i]].given)
-            continue;
-        rlf_fail(&err, RLF_USAGE,
-                 "--%s is for texts, and --decode takes numbers of tokens",
-                 i ? "chat" : "ids");
-        rlf_err_hint(&err, "leave out one of the two");
-        rlf_cmd_say(&err);
-        return 2;
-    }
-    return 0;
-}
-
 int
 rlf_cmd_tokenize(const rlf_command_line *line)
 {
     rlf_given from;
-    int status = check_options(line);
-    if (!status)
-        status = open_source(&from, line);
+    int status = open_source(&from, line);
     if (status)
         return status;
     rlf_session *s = rlf_cmd_session_of(line, "", &status);

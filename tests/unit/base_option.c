@@ -364,6 +364,73 @@ tables(void)
     rlf_buf_free(&all);
 }
 
+/* The command with the words that it has to have, and these options. */
+static const char *
+with_options(rlf_command command, const rlf_option *options, size_t n)
+{
+    const char *text = rlf_command_rows[command].word;
+    for (size_t i = 0; i < rlf_command_rows[command].least; i++)
+        text = rlf_arena_printf(arena, "%s a.rlf", text);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_option_row *row = &rlf_option_rows[options[i]];
+        bool flag = row->type == RLF_OPTION_IS_FLAG;
+        ok(rlf_command_takes(command, options[i]), "there is --%s", row->word);
+        text = rlf_arena_printf(arena, "%s --%s%s", text, row->word,
+                                flag ? "" : " 1");
+    }
+    return text;
+}
+
+/* An option that needs one of others is refused alone, and taken with each. */
+static void
+need(rlf_command command, rlf_option option, const char *others,
+     const char *doc)
+{
+    char *rest = NULL, *list = rlf_arena_strdup(arena, others);
+    const char *alone = with_options(command, &option, 1), *hint = "add ";
+    for (char *p = strtok_r(list, "|", &rest); p;
+         p = strtok_r(NULL, "|", &rest)) {
+        rlf_option both[2] = {
+            option, rlf_option_called(rlf_arena_printf(arena, "--%s", p))};
+        is_int(given(with_options(command, both, 2)), RLF_OK, "taken together");
+        hint = rlf_arena_printf(arena, "%s%s--%s", hint,
+                                p == list ? "" : " or ", p);
+    }
+    refused(alone, doc,
+            rlf_arena_printf(arena, "%s, or leave out --%s", hint,
+                             rlf_option_rows[option].word));
+}
+
+/* Of two that exclude each other each is taken alone. */
+static void
+exclude(rlf_command command, rlf_option one, rlf_option other, const char *doc)
+{
+    const rlf_option both[2] = {one, other};
+    is_int(given(with_options(command, &one, 1)), RLF_OK, "one of the two");
+    is_int(given(with_options(command, &other, 1)), RLF_OK, "the other");
+    refused(with_options(command, both, 2), doc, "leave out one of the two");
+}
+
+static void
+together(void)
+{
+#define NEEDS(command, option, others, doc) \
+    need(RLF_COMMAND_##command, RLF_OPTION_##option, others, doc);
+#define EXCLUDES(command, option, other, doc)                               \
+    exclude(RLF_COMMAND_##command, RLF_OPTION_##option, RLF_OPTION_##other, \
+            doc);
+#include "engine/base/option.def"
+#undef NEEDS
+#undef EXCLUDES
+    setenv("RLFLOW_SEED", "3", 1);
+    setenv("RLFLOW_SAMPLES", "3", 1);
+    is_int(given("generate m --greedy"), RLF_OK, "a seed of the environment");
+    is_int(given("plan a.rlf"), RLF_OK,
+           "... and samples are for other commands");
+    unsetenv("RLFLOW_SEED");
+    unsetenv("RLFLOW_SAMPLES");
+}
+
 int
 main(void)
 {
@@ -378,6 +445,7 @@ main(void)
     unread();
     environment();
     tables();
+    together();
     rlf_arena_free(arena);
     return done();
 }
