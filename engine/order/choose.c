@@ -12,7 +12,8 @@
  *   call, since it would have to wait for the whole of it;
  * - before a call is posted, all others that can begin before half of it is
  *   over get what they read: those who have it may take part in the call; and
- *   so do updates that only wait for others that use their model;
+ *   so do calls that wait for nobody by that, updates that only wait for others
+ *   that use their model, and calls elsewhere that read samples (forward.c);
  * - weights come behind that, since those who give and get them may be long in
  *   them;
  * - a piece of rows waits while someone would stand still for it (defer.c);
@@ -150,7 +151,7 @@ rlf_control_note_done(rlf_control *c, const active *a, const rlf_share *by)
     c->now = fmax(c->now, a->until[by - a->shares]);
 }
 
-/* All moves of a command begin at once. */
+/* A sender waits for nobody, and all moves of a receiver begin at once. */
 void
 rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command)
 {
@@ -158,10 +159,8 @@ rlf_control_note_moves(rlf_control *c, const rlf_rank_command *command)
     for (int i = 0; i < command->n_moves; i++)
         at[i] = fmax(free_at(c, command->moves[i].from),
                      free_at(c, command->moves[i].to));
-    for (int i = 0; i < command->n_moves; i++) {
-        be_free(c, command->moves[i].from, at[i]);
+    for (int i = 0; i < command->n_moves; i++)
         be_free(c, command->moves[i].to, at[i]);
-    }
 }
 
 void
@@ -504,13 +503,25 @@ take_out(rlf_control *c, size_t i)
     return r;
 }
 
-/* All calls that can begin before half of it is over get what they read. */
+/* Is it a call of one replica that gets what it reads from ranks that are free
+ * no later than it is? Its rows are computed there whatever else comes. */
+static bool
+can_be_sent(rlf_control *c, const ready *r)
+{
+    const rlf_node *node = rlf_control_instance(c, r->decision.instance)->node;
+    return rlf_control_place(c, node)->layout.dp == 1 &&
+           last_free(c, r->senders) <= last_free(c, r->own);
+}
+
+/* All calls that can begin before half of it is over get what they read, and
+ * others that nobody waits for by that. */
 static void
 prepare(rlf_control *c, double half)
 {
     for (size_t i = 0; i < c->ready.count; i++) {
         ready *r = &c->ready.data[i];
-        if (r->works && begins(c, r) <= half && rlf_control_can_prepare(c, r))
+        if (r->works && (begins(c, r) <= half || can_be_sent(c, r)) &&
+            rlf_control_can_prepare(c, r))
             rlf_control_prepare(c, r);
     }
 }
@@ -526,6 +537,7 @@ rlf_control_run_next(rlf_control *c)
         double half = begins(c, next) + takes(c, next) / 2;
         prepare(c, half);
         supply_updates(c, half);
+        rlf_control_forward(c, next);
     }
     bring_weights(c);
     ready r = take_out(c, best);

@@ -363,7 +363,17 @@ bool rlf_control_join(rlf_control *c, const rlf_decision *decision);
 /* Joins all deferred pieces by instance, since nothing is sampled any more. */
 void rlf_control_join_all(rlf_control *c);
 
+/* ---- forward.c ---- */
+
+/* The ranks of a call that is posted next send what others will read of the
+ * generation at work. */
+void rlf_control_forward(rlf_control *c, const ready *next);
+
 /* ---- share.c ---- */
+
+/* Brings replica to[i] of an instance row rows[i] of its input `from`. */
+void rlf_control_bring_rows(rlf_control *c, int from, int instance,
+                            const uint32_t *rows, uint32_t n, const int *to);
 
 /* Are the rows of an instance known, or those of what it is made of? */
 bool rlf_control_knows_rows(rlf_control *c, int instance);

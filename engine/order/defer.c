@@ -1,7 +1,7 @@
 /* Rows of a ready decision that wait, and those that are posted now.
  *
  * Rows that a generation completes become ready in pieces (ready.c). A message
- * of them keeps both of its ends waiting until both have come, so a piece that
+ * of them keeps its receiver waiting until the sender has come, so a piece that
  * is posted too early stops ranks that sample, or that could do something else,
  * for others that are at work for seconds. Therefore
  *

@@ -5,7 +5,7 @@ noinst_LIBRARIES += liborder.a
 liborder_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/snapshots.c \
-	%D%/choose.c %D%/defer.c \
+	%D%/choose.c %D%/defer.c %D%/forward.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/assign.c \
 	%D%/migrate.c \

@@ -73,6 +73,21 @@ run_joined(rlf_control *c, int instance)
         rlf_control_go_joined(c);
 }
 
+void
+rlf_control_bring_rows(rlf_control *c, int from, int instance,
+                       const uint32_t *rows, uint32_t n, const int *to)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    int dp = rlf_control_place(c, node)->layout.dp;
+    const replica *r = rlf_control_replicas(c, node);
+    int *first = RLF_NEW_ARRAY(c->arena, int, dp + 1);
+    for (int d = 0; d < dp; d++)
+        first[d + 1] = first[d] + r[d].n;
+    const rlf_parts need = {
+        .count = dp, .first = first, .list = r->ranks, .part = to};
+    rlf_control_bring(c, from, instance, rows, n, &need);
+}
+
 /* Brings the replicas the inputs of the rows that they are assigned. */
 static void
 bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
@@ -80,17 +95,11 @@ bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
     const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
-    const replica *r = rlf_control_replicas(c, in->node);
-    int *first = RLF_NEW_ARRAY(c->arena, int, l->dp + 1);
-    for (int d = 0; d < l->dp; d++)
-        first[d + 1] = first[d] + r[d].n;
-    const rlf_parts need = {
-        .count = l->dp, .first = first, .list = r->ranks, .part = to};
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
         if (rlf_control_track(c, from)->everywhere)
             continue;
         if (rlf_control_aligned(c, in->node, from))
-            rlf_control_bring(c, from, instance, rows, n, &need);
+            rlf_control_bring_rows(c, from, instance, rows, n, to);
         else
             rlf_control_bring_all(c, from, instance, l->ranks, l->n_ranks);
     }

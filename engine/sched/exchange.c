@@ -2,7 +2,11 @@
  *
  * The rows that there are are known on both sides (the spaces are the same);
  * their contents are packed row by row: numbers, tokens with their count, texts
- * with their length. Sizes go first, then what has them. */
+ * with their length. Sizes go first, then what has them.
+ *
+ * A sender of rows does not wait for receivers, which may be at work for long:
+ * it keeps the packed rows until all of them have come for theirs, at most
+ * until the step ends. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
@@ -10,6 +14,9 @@
 
 
 enum { TAG_SIZES = 1, TAG_ROWS = 2 };
+
+/* Bytes that a rank keeps for receivers before it waits for the first. */
+#define MOST_KEPT ((uint64_t)64 << 20)
 
 typedef struct unpacker {
     const char *p, *end;
@@ -305,70 +312,126 @@ unpack(rlf_rank *rank, slot *s, const rlf_move *move, rlf_buf *bytes,
     return RLF_OK;
 }
 
-/* ---- both sides ---- */
+/* ---- what is sent ---- */
 
-/* The messages of some moves, as parts: those sent and those received. */
-typedef struct exchange {
-    rlf_part *sends, *receives;
-    uint64_t *send_sizes, *receive_sizes;
-    int n_sends, n_receives;
-} exchange;
-
+/* Starts to send the moves that are from here, whose bytes are packed. */
 static rlf_status
-exchange_sizes(rlf_group *world, exchange *x, rlf_arena *pool, rlf_err *err)
-{
-    rlf_part *out = RLF_NEW_ARRAY(pool, rlf_part, x->n_sends),
-             *in = RLF_NEW_ARRAY(pool, rlf_part, x->n_receives);
-    for (int i = 0; i < x->n_sends; i++)
-        out[i] = (rlf_part){x->sends[i].peer, &x->send_sizes[i],
-                            sizeof *x->send_sizes};
-    for (int i = 0; i < x->n_receives; i++)
-        in[i] = (rlf_part){x->receives[i].peer, &x->receive_sizes[i],
-                           sizeof *x->receive_sizes};
-    return rlf_group_exchange(world, TAG_SIZES, out, x->n_sends, in,
-                              x->n_receives, err);
-}
-
-/* Exchanges moves between this rank and others: bytes for each move, of those
- * from here, and of those to here (to be freed by rlf_buf_free). Ranks that a
- * move names make the call together. */
-static rlf_status
-rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
-          rlf_err *err)
+start_sends(rlf_rank *rank, const rlf_move *moves, rank_message *out,
+            rlf_err *err)
 {
     rlf_arena *pool = rank->env.pool;
     rlf_group *world = rlf_group_world(rank->comm);
-    exchange x = {.sends = RLF_NEW_ARRAY(pool, rlf_part, n),
-                  .receives = RLF_NEW_ARRAY(pool, rlf_part, n),
-                  .send_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
-                  .receive_sizes = RLF_NEW_ARRAY(pool, uint64_t, n)};
+    int n = out->n;
+    rlf_part *rows = RLF_NEW_ARRAY(pool, rlf_part, n),
+             *sizes = RLF_NEW_ARRAY(pool, rlf_part, n);
+    int k = 0;
+    out->sizes = rlf_calloc((size_t)n + 1, sizeof *out->sizes);
     for (int i = 0; i < n; i++) {
-        if (moves[i].from == rank->rank) {
-            x.send_sizes[x.n_sends] = bytes[i].n;
-            x.sends[x.n_sends++] =
-                (rlf_part){moves[i].to, bytes[i].p, bytes[i].n};
-        } else {
-            x.receives[x.n_receives++].peer = moves[i].from;
-        }
+        const rlf_buf *bytes = &out->bytes[i];
+        if (moves[i].from != rank->rank)
+            continue;
+        out->sizes[k] = bytes->n;
+        out->kept += bytes->room;
+        sizes[k] = (rlf_part){moves[i].to, &out->sizes[k], sizeof *out->sizes};
+        rows[k++] = (rlf_part){moves[i].to, bytes->p, bytes->n};
     }
-    RLF_TRY(exchange_sizes(world, &x, pool, err));
-    rank->received = 0;
-    for (int i = 0, k = 0; i < n; i++) {
+    if (k == 0)
+        return RLF_OK;
+    RLF_TRY(rlf_group_start(world, TAG_SIZES, sizes, k, NULL, 0,
+                            &out->batch[0], err));
+    return rlf_group_start(world, TAG_ROWS, rows, k, NULL, 0, &out->batch[1],
+                           err);
+}
+
+/* Waits until all of it was sent, or the run is over, and frees it. */
+static rlf_status
+end_message(rank_message *m, rlf_err *err)
+{
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < 2; i++)
+        if (m->batch[i] && status >= 0)
+            status = rlf_batch_wait(&m->batch[i], err);
+    for (int i = 0; i < m->n; i++)
+        if (m->bytes[i].room) /* others are lent */
+            rlf_buf_free(&m->bytes[i]);
+    free(m->bytes);
+    free(m->sizes);
+    return status;
+}
+
+/* RLF_AGAIN: not all of it was sent yet. */
+static rlf_status
+test_message(rank_message *m, rlf_err *err)
+{
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < 2 && status == RLF_OK; i++)
+        if (m->batch[i])
+            status = rlf_batch_test(&m->batch[i], err);
+    return status;
+}
+
+rlf_status
+rlf_rank_keep_sent(rlf_rank *rank, uint64_t most, rlf_err *err)
+{
+    uint64_t kept = 0;
+    size_t n = rank->sent.count, left = 0;
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < n; i++)
+        kept += rank->sent.data[i].kept;
+    for (size_t i = 0; i < n; i++) {
+        rank_message *m = &rank->sent.data[i];
+        if (status >= 0 && kept <= most) {
+            rlf_status tested = test_message(m, err);
+            if (tested == RLF_AGAIN) {
+                rank->sent.data[left++] = *m;
+                continue;
+            }
+            status = tested;
+        }
+        kept -= m->kept;
+        rlf_status ended = end_message(m, err);
+        status = status < 0 ? status : ended;
+    }
+    rank->sent.count = left;
+    return status;
+}
+
+/* ---- what is received ---- */
+
+/* Receives the moves that are not from here: the bytes of each (to be freed by
+ * rlf_buf_free, also after an error). */
+static rlf_status
+receive(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
+        rlf_err *err)
+{
+    rlf_arena *pool = rank->env.pool;
+    rlf_group *world = rlf_group_world(rank->comm);
+    rlf_part *parts = RLF_NEW_ARRAY(pool, rlf_part, n);
+    uint64_t *sizes = RLF_NEW_ARRAY(pool, uint64_t, n);
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        if (moves[i].from != rank->rank) {
+            parts[k] = (rlf_part){moves[i].from, &sizes[k], sizeof *sizes};
+            k++;
+        }
+    RLF_TRY(rlf_group_exchange(world, TAG_SIZES, NULL, 0, parts, k, err));
+    k = 0;
+    for (int i = 0; i < n; i++) {
         if (moves[i].from == rank->rank)
             continue;
-        size_t size = x.receive_sizes[k];
+        size_t size = sizes[k];
         bytes[i] = (rlf_buf){
             .p = rlf_try_calloc(size + 1, 1), .n = size, .room = size + 1};
         if (!bytes[i].p)
             return rlf_fail_memory(err, size, "rows that rank %d sends",
                                    moves[i].from);
-        x.receives[k].data = bytes[i].p;
-        x.receives[k++].bytes = size;
+        parts[k++] = (rlf_part){moves[i].from, bytes[i].p, size};
         rank->received += size;
     }
-    return rlf_group_exchange(world, TAG_ROWS, x.sends, x.n_sends, x.receives,
-                              x.n_receives, err);
+    return rlf_group_exchange(world, TAG_ROWS, NULL, 0, parts, k, err);
 }
+
+/* ---- both sides ---- */
 
 /* Arrows in the trace, one a message. */
 static void
@@ -400,8 +463,8 @@ same_rows(const rlf_move *a, const rlf_move *b)
 /* Rows that go to several ranks are packed once: the messages but one have lent
  * bytes, without room. */
 static rlf_status
-exchange_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
-              rlf_buf *bytes, rlf_err *err)
+pack_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+          rlf_buf *bytes, rlf_err *err)
 {
     int last = -1; /* from here */
     for (int i = 0; i < command->n_moves; i++) {
@@ -414,7 +477,13 @@ exchange_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
             RLF_TRY(pack(rank, s, move, &bytes[i], err));
         last = i;
     }
-    RLF_TRY(rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    return RLF_OK;
+}
+
+static rlf_status
+unpack_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+            rlf_buf *bytes, rlf_err *err)
+{
     for (int i = 0; i < command->n_moves; i++)
         if (command->moves[i].from != rank->rank)
             RLF_TRY(unpack(rank, s, &command->moves[i], &bytes[i], err));
@@ -423,8 +492,8 @@ exchange_rows(rlf_rank *rank, slot *s, const rlf_rank_command *command,
 
 /* Samples in the making: what is not complete here goes on there. */
 static rlf_status
-exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
-                 rlf_buf *bytes, rlf_err *err)
+pack_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+             rlf_buf *bytes, rlf_err *err)
 {
     const rlf_handover *class = s->call.node->class->handover;
     rlf_status status = rank->generation < 0 ? RLF_OK : RLF_AGAIN;
@@ -434,8 +503,16 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
             status = class->give(&s->call, m->rows, m->n_rows, &command->price,
                                  &bytes[i], err);
     }
-    RLF_TRY(status);
-    RLF_TRY(rank_swap(rank, command->moves, command->n_moves, bytes, err));
+    rank->generation = status == RLF_AGAIN ? command->instance : -1;
+    return status < 0 ? status : RLF_OK;
+}
+
+static rlf_status
+unpack_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+               rlf_buf *bytes, rlf_err *err)
+{
+    const rlf_handover *class = s->call.node->class->handover;
+    rlf_status status = rank->generation < 0 ? RLF_OK : RLF_AGAIN;
     for (int i = 0; i < command->n_moves && status >= 0; i++)
         if (command->moves[i].from != rank->rank)
             status = class->take(&s->call, bytes[i].p, bytes[i].n, err);
@@ -443,28 +520,52 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_rank_command *command,
     return status < 0 ? status : RLF_OK;
 }
 
-/* Either, with arrows in the trace. */
+/* What is sent of an instance, and what becomes of it elsewhere. */
+typedef struct cargo {
+    rlf_status (*pack)(rlf_rank *, slot *, const rlf_rank_command *, rlf_buf *,
+                       rlf_err *);
+    rlf_status (*unpack)(rlf_rank *, slot *, const rlf_rank_command *,
+                         rlf_buf *, rlf_err *);
+} cargo;
+
+static const cargo rows_made = {pack_rows, unpack_rows},
+                   samples_in_the_making = {pack_samples, unpack_samples};
+
+/* `in`: room for the bytes of each move. What is sent is the last of
+ * rank->sent, also after an error. */
+static rlf_status
+exchange(rlf_rank *rank, slot *s, const rlf_rank_command *command,
+         const cargo *what, rlf_buf *in, rlf_err *err)
+{
+    size_t n = (size_t)command->n_moves;
+    rlf_buf *out = rlf_calloc(n + 1, sizeof *out);
+    RLF_PUSH(&rank->sent, ((rank_message){.bytes = out, .n = (int)n}));
+    RLF_TRY(what->pack(rank, s, command, out, err));
+    for (size_t i = 0; i < n; i++)
+        rank->exchanged += out[i].n;
+    RLF_TRY(start_sends(rank, command->moves,
+                        &rank->sent.data[rank->sent.count - 1], err));
+    RLF_TRY(receive(rank, command->moves, (int)n, in, err));
+    return what->unpack(rank, s, command, in, err);
+}
+
+/* With arrows in the trace. */
 static rlf_status
 execute_moves(rlf_rank *rank, slot *s, const rlf_rank_command *command,
-              rlf_status (*execute)(rlf_rank *, slot *,
-                                    const rlf_rank_command *, rlf_buf *,
-                                    rlf_err *),
-              rlf_err *err)
+              const cargo *what, rlf_err *err)
 {
-    rlf_buf *bytes = rlf_calloc((size_t)command->n_moves + 1, sizeof *bytes);
+    rlf_buf *in = rlf_calloc((size_t)command->n_moves + 1, sizeof *in);
     if (rank->env.trace)
         trace_moves(rank, s, command, true);
-    rank->received = 0;
-    rlf_status status = execute(rank, s, command, bytes, err);
+    rank->received = rank->exchanged = 0;
+    rlf_status status = exchange(rank, s, command, what, in, err);
     if (rank->env.trace)
         trace_moves(rank, s, command, false);
-    rank->exchanged = 0;
-    for (int i = 0; i < command->n_moves; i++) {
-        rank->exchanged += bytes[i].n;
-        if (bytes[i].room)
-            rlf_buf_free(&bytes[i]);
-    }
-    free(bytes);
+    rank->exchanged += rank->received;
+    for (int i = 0; i < command->n_moves; i++)
+        if (in[i].room)
+            rlf_buf_free(&in[i]);
+    free(in);
     return status;
 }
 
@@ -472,12 +573,15 @@ rlf_status
 rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                   rlf_err *err)
 {
-    return execute_moves(rank, s, command, exchange_rows, err);
+    RLF_TRY(execute_moves(rank, s, command, &rows_made, err));
+    return rlf_rank_keep_sent(rank, MOST_KEPT, err);
 }
 
 rlf_status
 rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                    rlf_err *err)
 {
-    return execute_moves(rank, s, command, exchange_samples, err);
+    RLF_TRY(execute_moves(rank, s, command, &samples_in_the_making, err));
+    rank_message *last = &rank->sent.data[--rank->sent.count];
+    return end_message(last, err);
 }

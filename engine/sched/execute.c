@@ -516,6 +516,7 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
                             .calls = rank->calls};
     if (rank->calls)
         event.n_calls = (uint32_t)rank->graph->nodes.count;
+    RLF_TRY(rlf_rank_keep_sent(rank, 0, err));
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
     return tell(rank, &event, err);
 }

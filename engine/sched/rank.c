@@ -346,6 +346,7 @@ rlf_rank_close(rlf_rank *rank)
 {
     const rlf_graph *graph = rank->graph;
     rlf_err ended = RLF_ERR_NONE;
+    (void)rlf_rank_keep_sent(rank, 0, &ended); /* the run is over */
     if (rank->queue) /* an update may be the last that a rank did */
         (void)rlf_queue_sync(rank->queue, &ended);
     for (size_t i = 0; rank->node_ready && i < graph->nodes.count; i++)
@@ -371,6 +372,7 @@ rlf_rank_close(rlf_rank *rank)
     free(rank->calls);
     RLF_VEC_FREE(&rank->slots);
     RLF_VEC_FREE(&rank->joint);
+    RLF_VEC_FREE(&rank->sent);
     rlf_comm_detach(rank->comm);
     rlf_queue_free(rank->queue);
     rlf_device_free(rank->device);

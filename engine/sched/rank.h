@@ -39,6 +39,16 @@ rlf_doing_of(rlf_do kind)
     return -1 - (int)kind;
 }
 
+/* Rows, or samples, that a rank has packed for others, until they were sent. */
+typedef struct rank_message {
+    rlf_batch *batch[2]; /* that of the sizes and that of the bytes; NULL: it
+                            was sent, or nothing is */
+    uint64_t *sizes;
+    rlf_buf *bytes; /* per move: empty, or lent, where room is 0 */
+    int n;
+    uint64_t kept; /* bytes of memory that it takes */
+} rank_message;
+
 typedef struct rlf_rank {
     int rank;
     const rlf_plan *plan;
@@ -74,6 +84,8 @@ typedef struct rlf_rank {
     bool recording; /* the command in hand says so */
     bool wants_checkpoint;
     uint32_t marked; /* the step at whose begin all was marked; 0: none */
+    RLF_VEC(rank_message)
+    sent; /* messages that perhaps not all receivers have, the oldest first */
     uint64_t received;       /* bytes of rows, by the last edge; */
     uint64_t exchanged; /* bytes of rows received and sent by the last edge */
     double
@@ -183,8 +195,12 @@ rlf_status rlf_rank_move(rlf_rank *rank, const rlf_rank_command *command,
 rlf_status rlf_rank_hand_over(rlf_rank *rank, slot *s,
                               const rlf_rank_command *command, rlf_err *err);
 
-/* The moves of an edge: rows of what an instance has made, between ranks. */
+/* The moves of an edge: rows of what an instance has made, between ranks. It
+ * waits for those that send something to this rank, and for no receiver. */
 rlf_status rlf_rank_exchange(rlf_rank *rank, slot *s,
                              const rlf_rank_command *command, rlf_err *err);
+/* Frees messages that were sent, and waits for the oldest ones while all take
+ * more than `most` bytes; with 0 for all of them. */
+rlf_status rlf_rank_keep_sent(rlf_rank *rank, uint64_t most, rlf_err *err);
 
 #endif

@@ -230,6 +230,14 @@ group_shares(const rlf_ranks *r, command_progress *l)
     }
 }
 
+/* Does the rank wait for the other end of a move? A sender of an EDGE does not.
+ */
+static bool
+waits_for(const command_progress *l, int rank, const rlf_move *m)
+{
+    return l->command->kind != RLF_DO_EDGE || m->to == rank;
+}
+
 static void
 group_ranks(const rlf_ranks *r, command_progress *l)
 {
@@ -242,7 +250,8 @@ group_ranks(const rlf_ranks *r, command_progress *l)
             l->group[i] = 0;
             l->missing[0]++;
         }
-        l->missing[i] += l->parts[i].n_moves;
+        for (int k = 0; k < l->parts[i].n_moves; k++)
+            l->missing[i] += waits_for(l, i, &l->parts[i].moves[k]);
     }
 }
 
@@ -378,7 +387,7 @@ meet_ends(rlf_ranks *r, int i, command_progress *l)
     for (int k = 0; k < part->n_moves; k++) {
         const rlf_move *m = &part->moves[k];
         int other = m->from == i ? m->to : m->from;
-        if (!--l->missing[other] && l->came[other])
+        if (waits_for(l, other, m) && !--l->missing[other] && l->came[other])
             begin_work(r, other);
     }
     if (!l->missing[i])

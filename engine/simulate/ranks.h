@@ -4,7 +4,8 @@
  * The controller is the one of a run (engine/order), and what a rank has of a
  * command is what it has in a run (part.h). A rank takes its commands in order.
  * Those who meet in one begin when all have come: the replica of a share, all
- * of an update, both ends of a message, all who have weights that move. A
+ * of an update, both ends of samples that move, all who have weights that move.
+ * Who receives rows begins when all senders have come, who sends some at once. A
  * generation goes on turn by turn; before each the first rank of its replica
  * looks for a command, and all leave it together (engine/sched/rank_threads.c).
  * Turns in which nothing arrives and no sample ends are taken in one jump.

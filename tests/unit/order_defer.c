@@ -218,6 +218,16 @@ count_sent(const world *w, int from, int to)
     return n;
 }
 
+/* Rows sent before a node is posted first. */
+static uint32_t
+count_sent_before(const world *w, int node, int from, int to)
+{
+    world part = *w;
+    for (part.n = 0; part.n < w->n && !is_run(w, w->all[part.n], node);)
+        part.n++;
+    return count_sent(&part, from, to);
+}
+
 /* All that is left, until the step is over. */
 static void
 end(world *w, const char *name)
@@ -241,7 +251,7 @@ end(world *w, const char *name)
 }
 
 /* Rank 3 is free for the reference. The critic is read on rank 0 when that
- * samples no more; its samples wait then, those of rank 2 do not. */
+ * samples no more, which sends its samples to rank 3 before. */
 static void
 test_sender_at_work(void)
 {
@@ -253,19 +263,37 @@ test_sender_at_work(void)
     uint32_t sent = count_sent(&w, 0, 3);
     complete(&w, 0, SAMPLES);
     is_int(count_rows(&w, CRITIC), 2, "... but when it samples no more");
+    ok(count_sent(&w, 0, 3) == sent + 3 && count_rows(&w, REFERENCE) == 2,
+       "before it goes to work it sends what others will read");
     finish(&w, REFERENCE);
-    is_int(count_rows(&w, REFERENCE), 2,
-           "what lies with a rank that is at work is not sent");
+    is_int(count_rows(&w, REFERENCE), 5,
+           "what has come from a rank that is at work is read");
     complete(&w, 2, 2);
-    ok(count_rows(&w, REFERENCE) == 4 && count_sent(&w, 2, 3) == 2,
-       "what a rank has that samples is");
     finish(&w, REFERENCE);
-    is_int(count_sent(&w, 0, 3), sent, "the other rows wait until it has read");
-    for (int i = 0; i < 3; i++) /* pieces */
-        finish(&w, CRITIC);
-    ok(count_rows(&w, REFERENCE) == 7 && count_sent(&w, 0, 3) == sent + 3,
-       "... and no longer");
+    ok(count_rows(&w, REFERENCE) == 7 && count_sent(&w, 2, 3) == 2 &&
+           count_sent(&w, 0, 3) == sent + 3,
+       "what a rank has that samples is sent, and nothing twice");
     end(&w, "a sender at work");
+}
+
+/* Rank 0 makes samples and reads the reference, rank 1 makes samples and the
+ * critic reads there. */
+static void
+test_sends_to_sampler(void)
+{
+    world w;
+    begin(&w, (ranks){0, 2, 1}, (ranks){0, 1, 1}, (ranks){1, 1, 1});
+    complete(&w, 0, SAMPLES);
+    uint32_t made = count_rows(&w, REFERENCE);
+    ok(made > 0 && !count_rows(&w, CRITIC),
+       "a rank that samples no more reads what it has made");
+    is_int(count_sent(&w, 0, 1), made,
+           "one that still samples is sent that before, to read it later");
+    complete(&w, 1, SAMPLES);
+    is_int(count_rows(&w, CRITIC), SAMPLES, "... which waits for nobody then");
+    ok(count_sent_before(&w, CRITIC, 1, 0) >= SAMPLES - made,
+       "what it has made itself is sent before it goes to work");
+    end(&w, "two that sample and read");
 }
 
 /* Rank 0, which reads for the critic, and rank 1 have a sample. */
@@ -531,6 +559,7 @@ main(void)
 {
     plan(40);
     test_sender_at_work();
+    test_sends_to_sampler();
     test_two_senders();
     test_other_reader();
     test_own_senders();
