@@ -204,6 +204,13 @@ largest_output(const rlf_opened *o, const rlf_sizes *sizes)
     return most;
 }
 
+uint64_t
+rlf_opened_edge(const rlf_opened *o, rlf_arena *arena)
+{
+    rlf_sizes sizes = rlf_opened_sizes(o, arena);
+    return (uint64_t)ceil(largest_output(o, &sizes));
+}
+
 void
 rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
 {
@@ -234,7 +241,8 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
                         .purpose = "rows between ranks",
                         .lower = "rows of the flow's draw, n: or max_new: of "
                                  "generate, or max_text: of hooks",
-                        .host = (uint64_t)ceil(largest_output(o, &sizes))});
+                        .host =
+                            2 * (uint64_t)ceil(largest_output(o, &sizes))});
     if (graph->ahead)
         RLF_PUSH_IN(out->arena, &out->rows,
                     (rlf_memory_row){.owner = "steps",

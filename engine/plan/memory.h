@@ -30,6 +30,9 @@ rlf_cost rlf_opened_piece(const rlf_opened *opened, const rlf_sizes *sizes,
                           int node, const rlf_piece *piece);
 /* Adds a row for each purpose. */
 void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
+/* Bytes of rows that an edge between ranks sends or receives at most at the
+ * caps; a rank keeps as many that receivers have not taken yet. */
+uint64_t rlf_opened_edge(const rlf_opened *opened, rlf_arena *arena);
 
 /* Bytes that a rank may take. */
 typedef struct rlf_memory_room {

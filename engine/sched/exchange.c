@@ -6,7 +6,7 @@
  *
  * A sender of rows does not wait for receivers, which may be at work for long:
  * it keeps the packed rows until all of them have come for theirs, at most
- * until the step ends. */
+ * until the step ends, and no more of them than the largest edge has. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
@@ -14,9 +14,6 @@
 
 
 enum { TAG_SIZES = 1, TAG_ROWS = 2 };
-
-/* Bytes that a rank keeps for receivers before it waits for the first. */
-#define MOST_KEPT ((uint64_t)64 << 20)
 
 typedef struct unpacker {
     const char *p, *end;
@@ -574,7 +571,7 @@ rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_rank_command *command,
                   rlf_err *err)
 {
     RLF_TRY(execute_moves(rank, s, command, &rows_made, err));
-    return rlf_rank_keep_sent(rank, MOST_KEPT, err);
+    return rlf_rank_keep_sent(rank, rank->keeps, err);
 }
 
 rlf_status

@@ -207,6 +207,8 @@ reserve_all(rlf_rank *rank, rlf_err *err)
     rlf_rank_memory(rank, &memory);
     rlf_status status = rlf_memory_fits(
         &memory, &rank->limit, rank->plan->ranks > 1 ? rank->rank : -1, err);
+    rlf_opened opened = rlf_rank_opened(rank);
+    rank->keeps = rlf_opened_edge(&opened, arena);
     rlf_arena_free(arena);
     for (size_t i = 0; status >= 0 && i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];

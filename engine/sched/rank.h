@@ -86,6 +86,7 @@ typedef struct rlf_rank {
     uint32_t marked; /* the step at whose begin all was marked; 0: none */
     RLF_VEC(rank_message)
     sent; /* messages that perhaps not all receivers have, the oldest first */
+    uint64_t keeps; /* bytes that these may take before an edge waits */
     uint64_t received;       /* bytes of rows, by the last edge; */
     uint64_t exchanged; /* bytes of rows received and sent by the last edge */
     double
