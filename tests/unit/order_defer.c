@@ -557,7 +557,7 @@ test_two_generations(void)
 int
 main(void)
 {
-    plan(40);
+    plan(44);
     test_sender_at_work();
     test_sends_to_sampler();
     test_two_senders();
