@@ -20,6 +20,7 @@ libapi_a_SOURCES = \
 	%D%/simulating/trial.h %D%/simulating/workload.c %D%/simulating/workload.h \
 	%D%/searching/auto.c %D%/searching/auto.h %D%/searching/candidate.c \
 	%D%/searching/candidate.h %D%/searching/fused.c %D%/searching/generations.c \
+	%D%/searching/kinds.c \
 	%D%/searching/lanes.c %D%/searching/layouts.c %D%/searching/memory_advice.c \
 	%D%/searching/memory_advice.h %D%/searching/prediction.c \
 	%D%/searching/prediction.h %D%/searching/room.c %D%/searching/search.c \

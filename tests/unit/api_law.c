@@ -2,9 +2,10 @@
  * programs on clusters of more and more memory, machines and links, with few
  * moves, and of all pairs of which one has as much of both or more it is no
  * worse. Machines of several kinds give the same plan in whatever order a
- * cluster names them. RLFLOW_TEST_LAW=N looks at N programs (3 if it is not
- * set), on more memories and machines; RLFLOW_TEST_LAW_FROM=K begins with the
- * K-th, and RLFLOW_TEST_LAW_MOVES=M has as many moves. */
+ * cluster names them, and those of one kind more no worse one.
+ * RLFLOW_TEST_LAW=N looks at N programs (3 if it is not set), on more memories
+ * and machines; RLFLOW_TEST_LAW_FROM=K begins with the K-th, and
+ * RLFLOW_TEST_LAW_MOVES=M has as many moves. */
 #include "engine/api/searching/search.h"
 #include "engine/api/session.h"
 #include "engine/base/splitmix.h"
@@ -227,8 +228,11 @@ make_mixed(const shape *s, const int *memory, const int *order, int n,
                        k, 300 - 70 * k, memory[k], k, k, s->each);
         rlf_buf_printf(&names, "m%d, ", k);
     }
-    rlf_buf_printf(&text, "cluster c = net(%slink: %g, start: 2e-5)\n", names.p,
-                   s->link);
+    if (n > 1)
+        rlf_buf_printf(&text, "cluster c = net(%slink: %g, start: 2e-5)\n",
+                       names.p, s->link);
+    else
+        rlf_buf_printf(&text, "cluster c = net(%scount: 1)\n", names.p);
     const char *out = rlf_arena_strdup(arena, text.p);
     rlf_buf_free(&text);
     rlf_buf_free(&names);
@@ -248,19 +252,53 @@ make_order(int i, int n, int *order)
     }
 }
 
+/* The machines of the k-th program. */
+static const char *
+make_kinds(int k, shape *s, int *memory, rlf_arena *arena)
+{
+    rlf_splitmix chance = rlf_splitmix_begin(11, (uint32_t)k);
+    const char *program = make_program(&chance, arena);
+    make_shape(&chance, false, s);
+    for (int i = 0; i < KINDS; i++)
+        memory[i] = 12 + rlf_splitmix_below(&chance, 60);
+    return program;
+}
+
+/* All sets of kinds: one more is never worse, wherever it is named. */
+static void
+test_kinds(int k)
+{
+    rlf_arena *arena = rlf_arena_new();
+    int memory[KINDS], order[KINDS],
+        moves = number("RLFLOW_TEST_LAW_MOVES", MOVES);
+    double period[1 << KINDS] = {0}, worst = 0;
+    shape s;
+    const char *program = make_kinds(k, &s, memory, arena);
+    for (int set = 1; set < 1 << KINDS; set++) {
+        int n = 0;
+        for (int i = 0; i < KINDS; i++)
+            if (set >> i & 1)
+                order[n++] = i;
+        const char *c = make_mixed(&s, memory, order, n, arena);
+        period[set] = search(program, c, "fixed:300", "fixed:200", moves);
+        for (int less = 1; less < set; less++)
+            if (!(less & ~set) && isfinite(period[less]))
+                worst = fmax(worst, period[set] / period[less] - 1);
+    }
+    ok(worst < 1e-9, "kinds of machines %d: one more is %.3f %% worse", k,
+       100 * worst);
+    rlf_arena_free(arena);
+}
+
 /* All kinds in all orders, the first two and the last in both. */
 static void
 test_orders(int k)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_splitmix chance = rlf_splitmix_begin(11, (uint32_t)k);
     int memory[KINDS], order[KINDS], differ = 0, fit = 0;
-    const char *program = make_program(&chance, arena);
     int moves = number("RLFLOW_TEST_LAW_MOVES", MOVES);
     shape s;
-    make_shape(&chance, false, &s);
-    for (int i = 0; i < KINDS; i++)
-        memory[i] = 12 + rlf_splitmix_below(&chance, 60);
+    const char *program = make_kinds(k, &s, memory, arena);
     for (int n = 2, orders = 2; n <= KINDS; n++, orders *= n) {
         double first = 0;
         for (int i = 0; i < orders; i++) {
@@ -329,6 +367,9 @@ main(void)
             test_orders(k);
     else
         test_orders(10), test_orders(24);
+    static const int kinds[] = {32, 10, 16, 20, 23, 38};
+    for (int i = 0; i < (all ? 6 : 1); i++)
+        test_kinds(kinds[i]);
     rlf_arena_free(arena);
     return done();
 }

@@ -81,6 +81,17 @@ rlf_status rlf_search_fewest_lanes(rlf_searching *s, rlf_err *err,
 /* After a search: whether lanes that less has would do better here, with few
  * moves; then those are taken, and the problem made anew: *changed. */
 rlf_status rlf_search_lanes(rlf_searching *s, rlf_err *err, bool *changed);
+/* The choice of a call that is on the same ranks and cut as one of another
+ * problem, with its words; -1: there is none. */
+int rlf_search_same_choice(const rlf_problem_call *call, const rlf_choice *as);
+/* Once it is prepared: layouts are measured, then placements of them searched,
+ * with the lanes that do best. */
+rlf_status rlf_search_measure(rlf_searching *s, rlf_err *err);
+rlf_status rlf_search_placements(rlf_searching *s, rlf_err *err);
+/* After that, of machines of several kinds: whether some of the kinds alone do
+ * better; then their lanes and what was found there are taken, and the problem
+ * is made anew: *changed. */
+rlf_status rlf_search_kinds(rlf_searching *s, rlf_err *err, bool *changed);
 /* Cuts of the best placement's calls, downhill by simulation: what gains is
  * added to the candidates. */
 rlf_status rlf_search_layouts(rlf_searching *s, rlf_err *err);

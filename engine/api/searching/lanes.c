@@ -87,10 +87,8 @@ is_near(const rlf_problem *problem, const rlf_search_options *options,
 
 /* ---- what is found already ---- */
 
-/* The choice of a call with other lanes that is cut as one of the search's,
- * with its words; -1: there is none. */
-static int
-same_choice(const rlf_problem_call *call, const rlf_choice *as)
+int
+rlf_search_same_choice(const rlf_problem_call *call, const rlf_choice *as)
 {
     const rlf_mesh_span *m = rlf_search_mesh(call, as->first, as->count);
     for (int k = m ? m->from : 0; m && k < m->to; k++) {
@@ -118,7 +116,8 @@ find_same(const rlf_searching *s, const rlf_problem *p, rlf_arena *arena,
         bool all = true;
         for (int c = 0; c < p->n_calls && all; c++) {
             int k = s->less->list.data[i][c];
-            at.choice[c] = same_choice(&p->calls[c], &of->calls[c].choices[k]);
+            at.choice[c] =
+                rlf_search_same_choice(&p->calls[c], &of->calls[c].choices[k]);
             all = at.choice[c] >= 0;
         }
         if (!all)

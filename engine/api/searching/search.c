@@ -343,11 +343,20 @@ prepare(rlf_searching *s, rlf_err *err)
 }
 
 /* All layouts are measured. */
-static rlf_status
-measure(rlf_searching *s, rlf_err *err)
+rlf_status
+rlf_search_measure(rlf_searching *s, rlf_err *err)
 {
     const rlf_pareto_options options = s->out->pareto.options;
     return rlf_pareto_make(&options, s->session->arena, err, &s->out->pareto);
+}
+
+rlf_status
+rlf_search_placements(rlf_searching *s, rlf_err *err)
+{
+    bool again;
+    RLF_TRY(search_until_fit(s, err));
+    RLF_TRY(rlf_search_lanes(s, err, &again));
+    return again ? search_until_fit(s, err) : RLF_OK;
 }
 
 static rlf_status
@@ -356,9 +365,9 @@ search_all(rlf_searching *s, rlf_err *err)
     bool again;
     RLF_TRY(prepare(s, err));
     RLF_TRY(rlf_search_room_check(s, err));
-    RLF_TRY(measure(s, err));
-    RLF_TRY(search_until_fit(s, err));
-    RLF_TRY(rlf_search_lanes(s, err, &again));
+    RLF_TRY(rlf_search_measure(s, err));
+    RLF_TRY(rlf_search_placements(s, err));
+    RLF_TRY(rlf_search_kinds(s, err, &again));
     if (again)
         RLF_TRY(search_until_fit(s, err));
     if (!s->options->estimate)
@@ -460,7 +469,7 @@ rlf_session_machines(rlf_session *session)
     rlf_searching *s;
     int machines = 0;
     if (begin(session, &options, &err, out, &s) >= 0 && prepare(s, &err) >= 0 &&
-        measure(s, &err) >= 0)
+        rlf_search_measure(s, &err) >= 0)
         machines =
             rlf_search_room_machines(s, session->planning.cluster->machines);
     end(s);
