@@ -16,18 +16,29 @@
  *
  *   threads    A session is used by one thread at a time, which needs a stack
  *              of 8 MB, as threads usually have, but for rlf_session_stop and
- *              rlf_session_doing. A process may have several sessions; there
- *              is no global state.
+ *              rlf_session_doing. Functions that a session was given call no
+ *              others of that session, where nothing else is said. A process
+ *              may have several sessions; there is no global state.
  *   ownership  What is returned as `const` belongs to the session and is valid
  *              until its next call, where nothing else is said. What is given
  *              is copied, but for functions with their `arg` and what that
  *              points to, which have to last as long as the session.
- *   NULL       A session that is NULL is one that has failed, with a message:
- *              it may be given to every function.
- *   errors     After a negative result the session has a message and takes no
- *              further step; it can be asked and closed.
- *   names      What is not there by that name, or has no number i, is NULL, NaN
- *              or 0. Lists are asked with i = 0, 1, ... until NULL.
+ *   NULL       A session that is NULL is one for which there was no memory: it
+ *              may be given to every function, and has failed with
+ *              RLF_RESULT_MEMORY and a message. No other pointer may be NULL
+ *              where nothing else is said: the call is refused, with
+ *              RLF_RESULT_USAGE and its name, or a question has no answer.
+ *   errors     A call that does something returns an rlf_result, or has NULL
+ *              for an error. After an error the session has failed: it has the
+ *              result (rlf_session_status) and the message of that first error
+ *              to its end, and every further call that does something returns
+ *              that result, or NULL, and does nothing. An impossible call
+ *              (RLF_RESULT_USAGE) is such an error. Questions have answers as
+ *              before; the session can be finished, and has to be closed.
+ *   questions  All other calls are questions. They run nothing, and a session
+ *              never fails by them. What is not there by that name, or has no
+ *              number i, is NULL, NaN or 0; rlf_session_why says why. Lists are
+ *              asked with i = 0, 1, ... until NULL.
  *
  * Versions: MAJOR.MINOR.PATCH. Within one MAJOR (the number of librlflow.so)
  * functions are only added, an enum gets new values only at its end, and a
@@ -66,7 +77,7 @@ typedef enum rlf_result {
     RLF_RESULT_USAGE = -2,  /* an impossible call or option */
     RLF_RESULT_FAILED = -3, /* failed while running */
     RLF_RESULT_MEMORY = -4, /* there is no memory for it */
-    RLF_RESULT_CUT = -5,    /* it was told to end, before it was done */
+    RLF_RESULT_CUT = -5     /* it was told to end, before it was done */
 } rlf_result;
 
 /* ---- the library ---- */
@@ -83,7 +94,8 @@ RLF_PUBLIC const rlf_build_fact *rlf_build(size_t i);
 /* The number of this process among those that a launcher (mpiexec, srun)
  * started; 0 where there is none. */
 RLF_PUBLIC int rlf_process(void);
-/* The command of that launcher and how many they are; NULL and 1: none. */
+/* The command of that launcher and how many they are; NULL and 1: none.
+ * `processes` may be NULL. */
 RLF_PUBLIC const char *rlf_launcher(int *processes);
 /* Called with a number of bytes when there is no memory for something small, by
  * whatever thread; must not return. NULL, as at first: the process ends with a
@@ -102,17 +114,19 @@ RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
  * file. */
 RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
                                               const char *text, size_t n);
-/* Ends a run as it is, also before its end. RLF_RESULT_FAILED if the trace or
- * the log could not be written completely, or if another process of the run was
- * lost meanwhile, but for a run that was told to end. */
+/* Ends a run as it is, also before its end, and the session, failed or not.
+ * What is returned is how that end went, whatever came before: RLF_RESULT_FAILED
+ * if the trace or the log could not be written completely, or if another
+ * process of the run was lost meanwhile, but for a run that was told to end. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 /* Ends a run as rlf_session_close does, but keeps the session: it can still be
- * asked for the error of that, and has to be closed. Of its run no more is
- * known. */
+ * asked for the error of that, which its message has behind the first one, and
+ * has to be closed. Of its run no more is known, and a step is RLF_RESULT_END.
+ * Again, and then by rlf_session_close, the result is the same. */
 RLF_PUBLIC rlf_result rlf_session_finish(rlf_session *session);
 
-/* Set a parameter of the program, or an option of the run: before the first
- * step. Names of options begin with "--", and are those of the command (see
+/* Set a parameter of the program, or an option of the run: before the program
+ * is compiled. Names of options begin with "--", and are those of the command (see
  * rlf_session_option and rlflow(1)): "--seed", "--steps", "--out" (the run's
  * directory: without it nothing is written)... The value of a switch such as
  * "--resume" is "1" or "0".
@@ -127,8 +141,9 @@ RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
 RLF_PUBLIC rlf_result rlf_session_set_from(rlf_session *session,
                                            const char *name, const char *value,
                                            const char *variable);
-/* Without "--out" the run has a directory all the same: in runs/, called as the
- * program, with a number behind it where that is taken. */
+/* Before the session is ready: without "--out" the run has a directory all the
+ * same, in runs/, called as the program, with a number behind it where that is
+ * taken. */
 RLF_PUBLIC void rlf_session_choose_directory(rlf_session *session);
 /* Compile and check; rlf_session_step does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_check(rlf_session *session);
@@ -139,13 +154,16 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
  * which does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
 /* As rlf_session_ready, of a dry run: no weights are read, nothing is written,
- * and a step or a question for weights is refused; it is known then what a run
- * would need. */
+ * and it is known then what a run would need. Refused of a session that is
+ * ready or finished; after it rlf_session_ready, a step and a checkpoint are. */
 RLF_PUBLIC rlf_result rlf_session_dry_run(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
 RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
-/* Save a checkpoint now (needs --out). */
+/* Save a checkpoint now. Refused without "--out", before the session is ready,
+ * of a run that was told to end before its first step, after
+ * rlf_session_finish, and of a dry run. Process 0 saves; in others it does
+ * nothing. */
 RLF_PUBLIC rlf_result rlf_session_save(rlf_session *session);
 /* The last step that has a checkpoint; 0: none. */
 RLF_PUBLIC uint64_t rlf_session_saved(rlf_session *session);
@@ -153,12 +171,15 @@ RLF_PUBLIC uint64_t rlf_session_saved(rlf_session *session);
 /* ---- telling a run to end ---- */
 
 /* By a signal handler or any thread, at any time: the run is to end, for the
- * signal of that number. The step at work is finished, unless a call of a Lua
+ * signal of that number; what is the number of no signal (0, -7) is SIGTERM.
+ * The first number counts, but for SIGUSR1, which any other replaces. The step at work is finished, unless a call of a Lua
  * function in it takes longer than "--grace" seconds: then rlf_session_step
  * fails with RLF_RESULT_CUT. The next call of it saves a checkpoint, if there
  * is a directory, and returns RLF_RESULT_STOPPED; or RLF_RESULT_END where that
- * was the last step. Of several processes any may be told, and all end. SIGUSR1
- * is for the end of the first step, if none was taken. */
+ * was the last step. That is no error: the session has not failed. Of several
+ * processes any may be told, and all end. A run that is told before it is ready
+ * leaves nothing and takes no step, but that SIGUSR1 waits for the end of the
+ * first one. */
 RLF_PUBLIC void rlf_session_stop(rlf_session *session, int number);
 /* The number that it has ended for, here or in another process; 0: none. */
 RLF_PUBLIC int rlf_session_stopped(const rlf_session *session);
@@ -169,8 +190,8 @@ RLF_PUBLIC int rlf_session_stopped(const rlf_session *session);
  * opens, of which nothing is left then; with 0 where the thread that takes a
  * step hangs, for more than "--patience" seconds. */
 typedef void rlf_leave_function(void *arg, int number, const char *message);
-/* Without one a run that opens does that to its end, and one that hangs does.
- */
+/* Without one (NULL) a run that opens does that to its end, and one that hangs
+ * does. Also of a session that has failed, whose result is returned. */
 RLF_PUBLIC rlf_result rlf_session_leave(rlf_session *session,
                                         rlf_leave_function *function,
                                         void *arg);
@@ -189,13 +210,16 @@ RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
 
 /* ---- functions of this program ---- */
 
-/* Takes lines of the log, whole and without their end; `level` from 0: error,
+/* Takes lines of the log, whole and without their end: there is no line feed in
+ * them, no control character but tabs, and nothing that is no UTF-8; such bytes
+ * of names and texts are written as \010, in decimal. `level` from 0: error,
  * warn, info, debug, trace. Called by the threads of ranks, by several at
  * once. */
 typedef void rlf_log_function(void *arg, int level, const char *line);
 /* The log goes there instead of to the standard error, unless "--log" names a
  * file; with NULL as before. Which lines there are RLFLOW_LOG says; without it
- * errors, and what Lua functions print. */
+ * errors, and what Lua functions print. Also of a session that has failed, whose
+ * result is returned. */
 RLF_PUBLIC rlf_result rlf_session_log(rlf_session *session,
                                       rlf_log_function *function, void *arg);
 
@@ -205,25 +229,28 @@ RLF_PUBLIC rlf_result rlf_session_log(rlf_session *session,
 typedef struct rlf_hook_sample rlf_hook_sample;
 
 /* A field that is a text, of *n bytes and without a 0 behind them; NULL if
- * there is none. */
+ * there is none. `n` may be NULL. */
 RLF_PUBLIC const char *rlf_hook_sample_text(const rlf_hook_sample *sample,
                                             const char *name, size_t *n);
 /* A field that is a number, or 1 and 0 for true and false; else NaN. */
 RLF_PUBLIC double rlf_hook_sample_number(const rlf_hook_sample *sample,
                                          const char *name);
-/* The response as *n tokens of the model. */
+/* The response as *n tokens of the model; NULL: there is none. `n` may be
+ * NULL. */
 RLF_PUBLIC const int32_t *rlf_hook_sample_tokens(const rlf_hook_sample *sample,
                                                  size_t *n);
 
-/* Puts the value of a sample into *value and returns NULL; or a sentence that
- * says why there is none, which ends the run as an error in Lua does (or
- * `on_error:` of the hook stands in). A run is a function of what is written
+/* Puts the value of a sample, a finite number, into *value and returns NULL; or
+ * a sentence that says why there is none, which ends the run as an error in Lua
+ * does (or `on_error:` of the hook stands in). The sentence has to last until
+ * the next call by that thread. A run is a function of what is written
  * down, so this has to be a function of the sample alone. Called by the threads
  * of ranks, by several at once where there are several. */
 typedef const char *rlf_hook_function(void *arg, const rlf_hook_sample *sample,
                                       double *value);
-/* The function behind `hook NAME = host()` in the program, before the first
- * step. */
+/* The function behind `hook NAME = host()` in the program, before the session is
+ * ready; of several for one name the last. A program that has no such hook is
+ * warned of (rlf_session_warnings) once the session is ready. */
 RLF_PUBLIC rlf_result rlf_session_hook(rlf_session *session, const char *name,
                                        rlf_hook_function *function, void *arg);
 
@@ -240,18 +267,22 @@ typedef struct rlf_parameter {
     const char *where; /* the declaration that has it; "": the program */
 } rlf_parameter;
 
-/* The parameters, of which none need be set. Of a session that was not compiled
- * before no more is compiled: it takes no step. */
+/* The parameters, of which none need be set; NULL, with a message, where their
+ * declarations are wrong. Of a session that was not compiled before no more is
+ * read: they can be set then, and a step compiles all of it. */
 RLF_PUBLIC const rlf_parameter *rlf_session_parameter(rlf_session *session,
                                                       size_t i);
-/* The dataflow graph of the program, which is compiled: "text", "dot" or
- * "json". NULL where that fails. */
+/* The dataflow graph of the program: "text", "dot" or "json"; NULL for another
+ * format. The program is compiled as by rlf_session_check: NULL, with a message,
+ * where that fails. */
 RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
                                          const char *format);
-/* The text of the program in the standard form, which needs no more than the
- * syntax to be right; NULL where that is wrong. */
+/* The text of the program in the standard form, as it was compiled, or as it is
+ * in its file if it was not: that needs no more than the syntax to be right.
+ * NULL, with a message, where that is wrong. */
 RLF_PUBLIC const char *rlf_session_format(rlf_session *session);
-/* Write that into its file, unless it is what stands there. */
+/* Write that into its file, unless it is what stands there. Refused of a program
+ * that is no file. */
 RLF_PUBLIC rlf_result rlf_session_format_file(rlf_session *session);
 
 /* ---- what a session knows of itself ---- */
@@ -304,7 +335,9 @@ typedef enum rlf_text {
     RLF_TEXT_PROFILE, /* after rlf_session_profile: a profile file */
     RLF_TEXT_OUTCOME, /* of 'place auto': the promised seconds of a step beside
                          those that the run has taken, or "" */
-    RLF_TEXT_SAVED    /* after an error in a step: which steps are saved */
+    RLF_TEXT_SAVED,   /* after an error in a step: which steps are saved */
+    RLF_TEXT_STOPPED  /* of a run that was told to end while it opened: by
+                         what, and that nothing was begun, or "" */
 } rlf_text;
 
 /* NULL: what it is about is not there yet. */
@@ -322,7 +355,8 @@ RLF_PUBLIC const rlf_need *rlf_session_need(rlf_session *session, int rank,
                                             size_t i);
 /* Does it fit: after rlf_session_dry_run into the memory of this machine, else
  * the plan into the devices of "--cluster"? RLF_RESULT_PROGRAM, with what is
- * missing and what would help. Where models cannot be read RLF_RESULT_OK. */
+ * missing and what would help. Where models cannot be read RLF_RESULT_OK, and
+ * without "--cluster". Refused before there is a plan. */
 RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
 
 /* ---- data ---- */
@@ -333,8 +367,8 @@ RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
  * `tokenizer`, the path of one, lengths are in tokens, and rows are as a model
  * reads them, with special tokens between angle quotes, and what the assistant
  * says in a conversation, whose tokens are learned, between white square
- * brackets (U+27E6 and U+27E7). A text that the session keeps; NULL, with a
- * message. */
+ * brackets (U+27E6 and U+27E7). `tokenizer` may be NULL. A text that the session
+ * keeps; NULL, with a message. */
 RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
                                         const char *split,
                                         const char *tokenizer, size_t rows);
@@ -521,7 +555,8 @@ typedef struct rlf_difference {
                        */
 } rlf_difference;
 
-/* Score i minus `other`, of the same metric of another session. */
+/* Score i minus `other`, of the same metric of another session; NULL where it is
+ * of another metric. */
 RLF_PUBLIC const rlf_difference *
 rlf_session_difference(rlf_session *session, size_t i, const rlf_score *other);
 
@@ -533,7 +568,9 @@ typedef struct rlf_cluster_text {
                          comments */
 } rlf_cluster_text;
 
-/* Is the session's file one of clusters, or empty, and no program? */
+/* Is the session's file one of clusters, or empty, and no program? The file is
+ * read; an empty one fails the session, and 0 is the answer of a session that
+ * has failed or was compiled. */
 RLF_PUBLIC int rlf_session_is_cluster(rlf_session *session);
 /* The clusters of such a file, which is checked. Only NULL, with a message,
  * where something in it is wrong. */
@@ -571,9 +608,10 @@ typedef struct rlf_weight {
                             read only, and until the next step */
 } rlf_weight;
 
-/* The tensors of the model that the program calls so, once a step was taken.
- * NULL for the first, with a message, where no rank of this process has the
- * whole model in its memory: parts of it (tp, pp), a GPU. */
+/* The tensors of the model that the program calls so, from when the session is
+ * ready to when it has ended or failed. NULL for the first, with the reason in
+ * rlf_session_why, where no rank of this process has the whole model in its
+ * memory: parts of it (tp, pp), a GPU. */
 RLF_PUBLIC const rlf_weight *rlf_session_weight(rlf_session *session,
                                                 const char *model, size_t i);
 
@@ -583,7 +621,7 @@ typedef enum rlf_phase {
     RLF_PHASE_LAYOUTS = 0,  /* what layouts take is worked out */
     RLF_PHASE_SEARCH = 1,   /* placements or schedules are tried */
     RLF_PHASE_SIMULATE = 2, /* the best of them are simulated */
-    RLF_PHASE_MEASURE = 3,  /* steps are taken, of a profile */
+    RLF_PHASE_MEASURE = 3   /* steps are taken, of a profile */
 } rlf_phase;
 
 /* The progress of a search; valid during the call that it is given to. */
@@ -617,7 +655,8 @@ typedef struct rlf_candidate {
  * "--moves", "--seed", "--time-limit", "--keep-rows", "--lengths", "--prompts".
  * `watch` may be NULL. The best, which becomes the session's plan
  * (RLF_TEXT_PLAN); NULL after an error, RLF_RESULT_CUT where it was ended
- * before there was any. */
+ * before there was any. Refused of a session that is ready, which has its plan;
+ * again it is the same candidate. */
 RLF_PUBLIC const rlf_candidate *
 rlf_session_search(rlf_session *session, rlf_watch_function *watch, void *arg);
 /* All that were evaluated, the search's own first. */
@@ -640,20 +679,20 @@ RLF_PUBLIC const rlf_simulation *rlf_session_simulate(rlf_session *session);
 /* Run the program for some steps on 1, 2, 4... "--ranks" of this machine, its
  * models cut in all ways, for about "--time-limit" seconds: what its pieces
  * took is RLF_TEXT_PROFILE, which "--profile" takes. Of a session that was not
- * compiled before; `watch` may be NULL. */
+ * compiled before, once; `watch` may be NULL. */
 RLF_PUBLIC rlf_result rlf_session_profile(rlf_session *session,
                                           rlf_watch_function *watch, void *arg);
 /* Write the files that options name for these: "--svg" and "--trace" of a
- * simulation, "--table" of a profile. */
+ * simulation, "--table" of a profile. Refused before there is one of them. */
 RLF_PUBLIC rlf_result rlf_session_write(rlf_session *session);
 
 /* ---- schedules ---- */
 
 /* Several models in one pipeline at the same time, the time that each waits
  * filled with work of the others; no program is needed. Times and memory are in
- * whatever units "--times" and "--memory" have. A schedule that is NULL may be
- * given to every function, and after an error there is a message, as with a
- * session. */
+ * whatever units "--times" and "--memory" have. The rules are those of sessions:
+ * a schedule that is NULL may be given to every function, and the first error
+ * stays, with its message. */
 typedef struct rlf_schedule rlf_schedule;
 
 typedef struct rlf_schedule_point {
@@ -670,11 +709,11 @@ RLF_PUBLIC rlf_schedule *rlf_schedule_open(void);
 RLF_PUBLIC void rlf_schedule_close(rlf_schedule *schedule);
 /* The options of rlflow schedule: "--models", "--times", "--memory", and
  * "--send", "--cap", "--seed", "--moves", "--time-limit", "--table", "--svg",
- * "--diag". */
+ * "--diag"; before the search. */
 RLF_PUBLIC rlf_result rlf_schedule_set(rlf_schedule *schedule, const char *name,
                                        const char *value);
 /* The shortest schedule that is found; `watch` may be NULL. NULL after an
- * error. */
+ * error. Again it is the same schedule. */
 RLF_PUBLIC const rlf_schedule_point *
 rlf_schedule_search(rlf_schedule *schedule, rlf_watch_function *watch,
                     void *arg);
@@ -682,7 +721,8 @@ rlf_schedule_search(rlf_schedule *schedule, rlf_watch_function *watch,
  * picture, as text; and the table that `schedule: "FILE"` of a program runs. */
 RLF_PUBLIC const char *rlf_schedule_report(rlf_schedule *schedule);
 RLF_PUBLIC const char *rlf_schedule_table(rlf_schedule *schedule);
-/* Write the files that "--table" and "--svg" name. */
+/* Write the files that "--table" and "--svg" name. Refused before the search.
+ */
 RLF_PUBLIC rlf_result rlf_schedule_write(rlf_schedule *schedule);
 /* The shortest schedules for less memory and for more, each of which is
  * searched when it is first asked for. NULL: that was all. */
@@ -698,17 +738,24 @@ RLF_PUBLIC const char *rlf_schedule_message(rlf_schedule *schedule);
 /* Messages have lines of the program in them, as far as a terminal of so many
  * columns has room; 0: whole. */
 RLF_PUBLIC void rlf_session_screen(rlf_session *session, size_t columns);
-/* The error message, with position, source line and hint, ready to print; "" if
- * there was no error. */
+/* The error message, with position, source line and hint, ready to print: a
+ * terminal acts on nothing in it, as on no line of the log. "" if there was no
+ * error. */
 RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
+/* Why the last question had no answer: a sentence, without a line feed, that is
+ * ready to print. "" if it had one, or if there is no more to say, as at the end
+ * of a list. Valid until the next question. */
+RLF_PUBLIC const char *rlf_session_why(const rlf_session *session);
 /* Warnings since the last call, one per line: parts of the program without
  * effect (a name that is never read), damaged checkpoints that were replaced by
- * older ones, metrics that are not finite. "" if there are none. */
+ * older ones, metrics that are not finite, functions that were given for hooks
+ * which the program does not have. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
 /* The warnings about the program, or a cluster, as rlf_session_message has
  * errors: those that no call has returned; "" if there are none, or errors. */
 RLF_PUBLIC const char *rlf_session_advice(rlf_session *session);
-/* Is there an error? Then no further step is taken. */
+/* Is there an error? Then no further step is taken. (A run that was told to end
+ * has none.) */
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
 /* RLF_RESULT_OK, or the result that its error gave. */
 RLF_PUBLIC rlf_result rlf_session_status(const rlf_session *session);
@@ -720,11 +767,13 @@ typedef struct rlf_diagnostic {
                              what was found when the program ran */
     const char *path;     /* NULL: it has no place */
     uint32_t line, column, length; /* from 1, in bytes; 0: no place */
-    const char *text;              /* a sentence */
+    const char *text; /* a sentence, in which names and texts stand as they
+                         are, with all their bytes */
     const char *hint;              /* what to do, or NULL */
 } rlf_diagnostic;
 
-/* Those of the program in order of place, then the error that ended the run. */
+/* Those of the program in order of place, then the error that ended the run, and
+ * one of its end. */
 RLF_PUBLIC const rlf_diagnostic *rlf_session_diagnostic(rlf_session *session,
                                                         size_t i);
 

@@ -208,7 +208,9 @@ static void
 say_failure(const rlf_call *call, const rlf_err *why)
 {
     rlf_hook *hook = call->env->resource[call->node->receiver];
-    if (hook->failed)
+    if (hook->failed && hook->native)
+        rlf_log_warn(call->env->log, HOST, "%s %s", hook->name, why->sentence);
+    else if (hook->failed)
         rlf_log_warn(call->env->log, LUA, "%s %s", hook->name, why->sentence);
     else
         rlf_log_warn(call->env->log, PRINT,
@@ -227,6 +229,10 @@ ask_native(const rlf_host_hook *native, const rlf_lua_sample *samples, size_t n,
         const struct rlf_hook_sample sample = {&samples[i]};
         double value = NAN;
         const char *why = native->call(native->arg, &sample, &value);
+        if (why && !*why)
+            return rlf_fail(err, RLF_USER,
+                            "%s gave no value, and an empty text as the reason",
+                            native->name);
         if (why)
             return rlf_fail(err, RLF_USER, "%s: %s", native->name, why);
         if (!isfinite(value))

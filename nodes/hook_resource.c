@@ -168,6 +168,40 @@ rlf_hook_stops(void *arg, double seconds)
     return status < 0 ? status : RLF_OK;
 }
 
+/* The host program has given no function of that name, maybe one that is nearly
+ * called so. */
+static rlf_status
+fail_native(const rlf_env *env, const char *name, rlf_err *err)
+{
+    rlf_buf given = {0};
+    size_t n = 0;
+    while (env->hooks && env->hooks[n].name)
+        n++;
+    const char **names = rlf_malloc((n + 1) * sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = env->hooks[i].name;
+        rlf_buf_printf(&given, "%s'%s'", i ? ", " : "", names[i]);
+    }
+    const char *near = rlf_str_nearest(name, names, n);
+    rlf_fail(err, RLF_USER,
+             "hook '%s' is a function of the program that uses the library, "
+             "which gave none%s",
+             name, n ? " of that name" : "");
+    if (near)
+        rlf_err_hint(err, "rlf_session_hook was given '%s': did you mean '%s'?",
+                     near, name);
+    else if (n)
+        rlf_err_hint(err, "rlf_session_hook was given %s", given.p);
+    else
+        rlf_err_hint(err,
+                     "rlf_session_hook gives it; the command has functions in "
+                     "Lua: lua(\"%s.lua\")",
+                     name);
+    free(names);
+    rlf_buf_free(&given);
+    return RLF_USER;
+}
+
 /* The function that the host program has given for it. */
 static rlf_status
 load_native(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
@@ -187,15 +221,7 @@ load_native(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
             hook->native = h;
     if (hook->native || env->planned)
         return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "hook '%s' is a function of the program that uses the library, "
-             "which gave none",
-             resource->name);
-    rlf_err_hint(err,
-                 "rlf_session_hook gives it; the command has functions in "
-                 "Lua: lua(\"%s.lua\")",
-                 resource->name);
-    return RLF_USER;
+    return fail_native(env, resource->name, err);
 }
 
 static rlf_status

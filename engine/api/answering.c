@@ -377,7 +377,7 @@ rlf_result
 rlf_session_prompt(rlf_session *s, const char *model, const char *text,
                    size_t n, int chat)
 {
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"model", model})))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
     rlf_status status = open_reader(s, a, model, chat, &s->err);
@@ -491,7 +491,9 @@ rlf_result
 rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
                         const char *field, const char *system, int chat)
 {
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"model", model}, {"path", path},
+                                      {"field", field})))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
     rlf_err *err = &s->err;
@@ -705,7 +707,7 @@ generate(rlf_session *s, struct rlf_answering *a, rlf_answer_function *watch,
 rlf_result
 rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
 {
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
     if (!a->asked.count)
@@ -733,7 +735,12 @@ rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
 const rlf_answer *
 rlf_session_answer(rlf_session *s, size_t i)
 {
-    const struct rlf_answering *a = s ? s->calls.answering : NULL;
+    if (!s)
+        return NULL;
+    const struct rlf_answering *a = s->calls.answering;
+    rlf_why_clear(s);
+    if (!a || (!a->told && !a->runs))
+        rlf_why(s, "no prompts were answered (rlf_session_generate)");
     return a && (a->told || a->runs) && i < a->replies.count
                ? &a->replies.data[i].answer
                : NULL;

@@ -127,12 +127,14 @@ find_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
 rlf_result
 rlf_session_evaluate(rlf_session *s, const char *model)
 {
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
-    if (s->graph || s->calls.evaluating)
-        return rlf_session_result(
-            rlf_fail(&s->err, RLF_USAGE,
-                     "an evaluation begins before the program is compiled"));
+    rlf_program_forget(s);
+    if (s->calls.evaluating)
+        return rlf_call_refuse(s, "the session is an evaluation already");
+    if (s->graph)
+        return rlf_call_refuse(
+            s, "an evaluation begins before the program is compiled");
     const char *path = NULL;
     if (model && find_model(s, model, &s->err, &path) < 0)
         return rlf_session_status(s);
@@ -276,13 +278,19 @@ const rlf_score *
 rlf_session_score(rlf_session *s, size_t i)
 {
     struct rlf_evaluating *e = s ? s->calls.evaluating : NULL;
+    if (!s)
+        return NULL;
+    rlf_why_clear(s);
+    if (!e || !s->steps.wanted)
+        rlf_why(s, e ? "the evaluation is not ready"
+                     : "the session is no evaluation (rlf_session_evaluate)");
     if (!e || i >= e->metrics.count)
         return NULL;
     rlf_score *score = &e->metrics.data[i].score;
     size_t n = score->prompts, ones = 0;
     double *x = rlf_try_malloc((n + 1) * sizeof *x);
     if (!x) {
-        rlf_fail_memory(&s->err, n * sizeof *x, "the values of a metric");
+        rlf_why(s, "there is no memory for the values of a metric");
         return NULL;
     }
     score->binary = n > 0;
@@ -326,15 +334,20 @@ const rlf_difference *
 rlf_session_difference(rlf_session *s, size_t i, const rlf_score *other)
 {
     const rlf_score *mine = rlf_session_score(s, i);
-    if (!mine || !other)
+    if (!mine)
         return NULL;
+    if (!other || strcmp(mine->metric, other->metric) != 0) {
+        rlf_why(s, other ? "the scores are of two metrics, '%s' and '%s'"
+                         : "there is no other score than that of '%s'",
+                mine->metric, other ? other->metric : "");
+        return NULL;
+    }
     rlf_difference *d = &s->calls.evaluating->difference;
     d->prompts =
         mine->prompts < other->prompts ? mine->prompts : other->prompts;
     double *x = rlf_try_malloc((d->prompts + 1) * sizeof *x);
     if (!x) {
-        rlf_fail_memory(&s->err, d->prompts * sizeof *x,
-                        "the differences of a metric");
+        rlf_why(s, "there is no memory for the differences of a metric");
         return NULL;
     }
     for (size_t k = 0; k < d->prompts; k++)

@@ -21,12 +21,12 @@ rlf_result
 rlf_session_log(rlf_session *s, rlf_log_function *function, void *arg)
 {
     if (!s)
-        return RLF_RESULT_FAILED;
+        return rlf_session_status(s);
     s->host.log = function;
     s->host.log_arg = arg;
     if (s->logging.file < 0)
         s->logging.log.sink = function ? pass_line : rlf_log_to_stderr;
-    return RLF_RESULT_OK;
+    return rlf_session_status(s);
 }
 
 /* ---- hooks ---- */
@@ -35,26 +35,62 @@ rlf_result
 rlf_session_hook(rlf_session *s, const char *name, rlf_hook_function *function,
                  void *arg)
 {
-    if (!s)
-        return RLF_RESULT_FAILED;
-    if (s->run)
-        return rlf_session_result(rlf_fail(
-            &s->err, RLF_USAGE,
-            "the function of hook '%s' is given after the first step", name));
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"name", name})))
+        return rlf_session_status(s);
+    if (s->run || s->ended)
+        return rlf_call_refuse(
+            s,
+            "the function of hook '%s' is given before the session is ready, "
+            "not afterwards",
+            name);
     if (!function)
-        return rlf_session_result(
-            rlf_fail(&s->err, RLF_USAGE, "hook '%s' has no function", name));
+        return rlf_call_refuse(s, "hook '%s' has no function", name);
     const rlf_host_hook hook = {
         .name = rlf_arena_strdup(s->arena, name), .call = function, .arg = arg};
     RLF_PUSH_IN(s->arena, &s->host.hooks, hook);
     return RLF_RESULT_OK;
 }
 
+/* Returns the hook of that name in the program, or NULL. */
+static const rlf_resource *
+hook_called(const rlf_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        if (r->name && r->constructor && strcmp(r->name, name) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+void
+rlf_host_warn(rlf_session *s)
+{
+    for (size_t i = 0; i < s->host.hooks.count; i++) {
+        const char *name = s->host.hooks.data[i].name;
+        const rlf_resource *r = name ? hook_called(s->graph, name) : NULL;
+        if (!name || (r && strcmp(r->constructor, "host") == 0))
+            continue;
+        if (r)
+            rlf_buf_line(&s->warned.lines,
+                         "the function of hook '%s' is never called: '%s' of "
+                         "the program is %s(...), and not host()\n",
+                         name, name, r->constructor);
+        else
+            rlf_buf_line(&s->warned.lines,
+                         "the function of hook '%s' is never called: the "
+                         "program has no hook of that name that is host()\n",
+                         name);
+    }
+}
+
+/* ---- samples ---- */
+
 static const rlf_lua_field *
 field(const rlf_hook_sample *sample, const char *name)
 {
-    const rlf_lua_sample *of = sample->sample;
-    for (size_t i = 0; i < of->n_fields; i++)
+    const rlf_lua_sample *of = sample ? sample->sample : NULL;
+    for (size_t i = 0; of && name && i < of->n_fields; i++)
         if (strcmp(of->fields[i].name, name) == 0)
             return &of->fields[i];
     return NULL;
@@ -65,7 +101,8 @@ rlf_hook_sample_text(const rlf_hook_sample *sample, const char *name, size_t *n)
 {
     const rlf_lua_field *f = field(sample, name);
     bool text = f && f->kind == RLF_LUA_BYTES;
-    *n = text ? f->text.n : 0;
+    if (n)
+        *n = text ? f->text.n : 0;
     return text ? f->text.p : NULL;
 }
 
@@ -83,6 +120,7 @@ rlf_hook_sample_tokens(const rlf_hook_sample *sample, size_t *n)
 {
     const rlf_lua_field *f = field(sample, "tokens");
     bool tokens = f && f->kind == RLF_LUA_INTS;
-    *n = tokens ? f->ints.n : 0;
+    if (n)
+        *n = tokens ? f->ints.n : 0;
     return tokens ? f->ints.p : NULL;
 }

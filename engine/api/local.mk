@@ -3,7 +3,7 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	%D%/answering.c %D%/build.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
+	%D%/answering.c %D%/build.c %D%/calling.c %D%/ending.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
 	%D%/measuring.c %D%/plan_origin.c %D%/plan_origin.h %D%/planning.c \
 	%D%/processes.c %D%/program.c %D%/queries.c %D%/results.c %D%/session.c \
 	%D%/session.h %D%/settings.c %D%/stopping.c %D%/warnings.c \
@@ -67,3 +67,5 @@ check_PROGRAMS += tests/unit/api_mean_step
 tests_unit_api_mean_step_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_misuse
 tests_unit_api_misuse_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_hooks
+tests_unit_api_hooks_LDADD = $(API_LIBS)

@@ -305,13 +305,14 @@ make_profile(const profiler *p, rlf_session *s, rlf_err *err)
 rlf_result
 rlf_session_profile(rlf_session *s, rlf_watch_function *watch, void *arg)
 {
-    if (rlf_session_failed(s) || s->graph)
-        return s && !rlf_session_failed(s)
-                   ? rlf_session_result(
-                         rlf_fail(&s->err, RLF_USAGE,
-                                  "a profile is made of a session that was "
-                                  "not compiled"))
-                   : rlf_session_status(s);
+    if (!rlf_call_begins(s, __func__, NULL))
+        return rlf_session_status(s);
+    rlf_program_forget(s);
+    if (s->graph || s->calls.last)
+        return rlf_call_refuse(
+            s, s->graph
+                   ? "a profile is made of a session that was not compiled"
+                   : "a session has one profile, and has it already");
     if (rlf_outputs_try(&s->outputs, &s->err) < 0)
         return rlf_session_status(s);
     profiler p = {.of = s,

@@ -7,11 +7,29 @@
 
 #include <string.h>
 
+void
+rlf_program_forget(rlf_session *s)
+{
+    if (!s->graph || !s->program.params_only)
+        return;
+    s->graph = NULL;
+    s->program.sources.list.count = s->program.sources.uses.count = 0;
+    s->program.diags.list.count = 0;
+    s->program.diags.known = (rlf_map){0};
+    s->program.told = false;
+}
+
 const rlf_parameter *
 rlf_session_parameter(rlf_session *s, size_t i)
 {
-    if (!s || rlf_session_compile(s, !s->graph || s->program.params_only) < 0 ||
-        i >= s->graph->params.count)
+    if (!s)
+        return NULL;
+    rlf_why_clear(s);
+    if (rlf_session_compile(s, !s->graph || s->program.params_only) < 0) {
+        rlf_why(s, "the session has failed");
+        return NULL;
+    }
+    if (i >= s->graph->params.count)
         return NULL;
     const rlf_param *p = &s->graph->params.data[i];
     s->answer.parameter = (rlf_parameter){.name = p->name,
@@ -31,43 +49,71 @@ rlf_session_graph(rlf_session *s, const char *format)
     } formats[] = {{"text", rlf_graph_dump_text},
                    {"dot", rlf_graph_dump_dot},
                    {"json", rlf_graph_dump_json}};
-    if (!s || rlf_session_check(s) < 0)
+    if (!s)
         return NULL;
-    rlf_buf_clear(&s->answer.text);
-    for (size_t i = 0; i < RLF_COUNT(formats); i++)
+    rlf_why_clear(s);
+    if (rlf_session_compile(s, false) < 0) {
+        rlf_why(s, "the session has failed");
+        return NULL;
+    }
+    for (size_t i = 0; format && i < RLF_COUNT(formats); i++)
         if (strcmp(format, formats[i].word) == 0) {
+            rlf_buf_clear(&s->answer.text);
             formats[i].dump(s->graph, &s->answer.text);
             return s->answer.text.p;
         }
-    rlf_fail(&s->err, RLF_USAGE, "a graph has no form '%s'", format);
+    if (format)
+        rlf_why(s, "a graph has no form '%s': it has text, dot and json",
+                format);
+    else
+        rlf_why(s, "rlf_session_graph: format is NULL");
     return NULL;
 }
 
-/* The program as it is, and as answer.text in the standard form. */
+/* The program as it is: as it was compiled, or as it stands in its file. */
+static const rlf_source *
+source_of(rlf_session *s, rlf_sources *sources, uint32_t *out)
+{
+    const rlf_sources *compiled = &s->program.sources;
+    for (uint32_t i = 1; s->graph && i <= compiled->list.count; i++) {
+        const rlf_source *source = rlf_sources_get(compiled, i);
+        if (strcmp(source->path, s->program.path) != 0)
+            continue;
+        *out = i;
+        return source;
+    }
+    rlf_status status =
+        s->program.text ? rlf_sources_take(sources, s->program.path,
+                                           s->program.text, s->program.size,
+                                           &s->err, out)
+                        : rlf_sources_read(sources, s->program.path, &s->err,
+                                           out);
+    return status < 0 ? NULL : rlf_sources_get(sources, *out);
+}
+
+/* The program as it is, and as answer.text in the standard form. A program that
+ * was compiled is right: nothing that is found then is told again. */
 static const rlf_source *
 form(rlf_session *s)
 {
-    uint32_t source;
-    rlf_status status =
-        s->program.text ? rlf_sources_take(&s->program.sources, s->program.path,
-                                           s->program.text, s->program.size,
-                                           &s->err, &source)
-                        : rlf_sources_read(&s->program.sources, s->program.path,
-                                           &s->err, &source);
-    if (status < 0)
+    uint32_t index;
+    rlf_sources *sources = &s->program.sources;
+    rlf_diags again = {.arena = s->arena, .sources = sources};
+    const rlf_source *source = source_of(s, sources, &index);
+    if (!source)
         return NULL;
-    rlf_ast_program *program =
-        rlf_parse(&s->program.sources, source, s->arena, &s->program.diags);
+    rlf_ast_program *program = rlf_parse(
+        sources, index, s->arena, s->graph ? &again : &s->program.diags);
     rlf_buf_clear(&s->answer.text);
-    return rlf_fmt(&s->program.sources, program, &s->answer.text)
-               ? rlf_sources_get(&s->program.sources, source)
+    return rlf_fmt(sources, program, &s->answer.text)
+               ? rlf_sources_get(sources, index)
                : NULL;
 }
 
 const char *
 rlf_session_format(rlf_session *s)
 {
-    if (!s || s->graph || !form(s))
+    if (!rlf_call_begins(s, __func__, NULL) || !form(s))
         return NULL;
     return s->answer.text.p ? s->answer.text.p : "";
 }
@@ -75,12 +121,15 @@ rlf_session_format(rlf_session *s)
 rlf_result
 rlf_session_format_file(rlf_session *s)
 {
-    if (!s)
-        return RLF_RESULT_FAILED;
+    if (!rlf_call_begins(s, __func__, NULL))
+        return rlf_session_status(s);
+    if (s->program.text)
+        return rlf_call_refuse(s, "the program is a text of the caller's, and "
+                                  "no file that could be written");
     const rlf_buf *text = &s->answer.text;
     const rlf_source *source = form(s);
     if (!source)
-        return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
+        return rlf_session_status(s);
     if (source->size == text->n && memcmp(source->text, text->p, text->n) == 0)
         return RLF_RESULT_OK;
     return rlf_session_result(

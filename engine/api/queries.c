@@ -18,6 +18,7 @@ rlf_session_steps(const rlf_session *s)
 size_t
 rlf_session_doing(const rlf_session *s, char *text, size_t room)
 {
+    room = text ? room : 0;
     if (room)
         *text = 0;
     if (s && s->run && room)
@@ -63,19 +64,38 @@ rlf_session_info(rlf_session *s)
     return &s->answer.info;
 }
 
+/* The run of which metrics are; NULL, with the reason: there is none. */
+static const rlf_metrics *
+metrics_of(const rlf_session *s)
+{
+    rlf_why_clear(s);
+    if (s->run && rlf_run_steps(s->run))
+        return rlf_run_metrics(s->run);
+    rlf_why(s, s->ended ? "the run was finished" : "no step was taken");
+    return NULL;
+}
+
 double
 rlf_session_metric(const rlf_session *s, const char *name)
 {
     double x;
-    bool there =
-        s && s->run && rlf_metrics_get(rlf_run_metrics(s->run), name, &x);
-    return there ? x : NAN;
+    const rlf_metrics *all = s ? metrics_of(s) : NULL;
+    if (!all)
+        return NAN;
+    if (!name)
+        rlf_why(s, "rlf_session_metric: name is NULL");
+    else if (rlf_metrics_get(all, name, &x))
+        return x;
+    else
+        rlf_why(s, "the last step has reported no metric '%s'", name);
+    return NAN;
 }
 
 const char *
 rlf_session_metric_name(const rlf_session *s, size_t i)
 {
-    return s && s->run ? rlf_metrics_name(rlf_run_metrics(s->run), i) : NULL;
+    const rlf_metrics *all = s ? metrics_of(s) : NULL;
+    return all ? rlf_metrics_name(all, i) : NULL;
 }
 
 const char *
@@ -87,8 +107,6 @@ rlf_session_message(rlf_session *s)
     if (s->calls.last && rlf_session_failed(s->calls.last))
         return rlf_session_message(s->calls.last);
     rlf_buf_clear(&s->answer.message);
-    if (s->stop.before_step)
-        rlf_stop_print(s, s->stop.signal, &s->answer.message);
     if (s->options.json && s->program.diags.errors)
         rlf_diags_print_json(&s->program.diags, &s->answer.message);
     else if (s->program.diags.errors)
@@ -99,6 +117,10 @@ rlf_session_message(rlf_session *s)
                        rlf_comm_rank(rlf_comm_of(s->world, 0)));
     if (s->err.status < 0 && !(s->options.json && s->program.diags.errors))
         rlf_input_errors_print(s, &s->err, &s->answer.message);
+    if (s->end_err.status < 0)
+        (s->options.json ? rlf_err_print_json
+                         : rlf_err_print)(&s->end_err, &s->program.sources,
+                                          &s->answer.message);
     return s->answer.message.p ? s->answer.message.p : "";
 }
 
@@ -154,7 +176,7 @@ rlf_session_failed(const rlf_session *s)
 rlf_result
 rlf_session_status(const rlf_session *s)
 {
-    return !s                        ? RLF_RESULT_FAILED
+    return !s                        ? RLF_RESULT_MEMORY
            : s->stop.in_call         ? RLF_RESULT_CUT
            : s->err.status < 0       ? rlf_session_result(s->err.status)
            : s->program.diags.errors ? RLF_RESULT_PROGRAM

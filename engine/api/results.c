@@ -41,14 +41,18 @@ rlf_session_diagnostic(rlf_session *s, size_t i)
         place(s, d->at, out);
         return out;
     }
-    if (i > s->program.diags.list.count || s->err.status >= 0 ||
-        !*s->err.sentence)
+    const rlf_err *const errors[] = {&s->err, &s->end_err}, *err = NULL;
+    i -= s->program.diags.list.count;
+    for (size_t k = 0; k < RLF_COUNT(errors) && !err; k++)
+        if (errors[k]->status < 0 && *errors[k]->sentence && i-- == 0)
+            err = errors[k];
+    if (!err)
         return NULL;
     out->severity = "error";
     out->code = "run";
-    out->text = s->err.sentence;
-    out->hint = *s->err.hint ? s->err.hint : NULL;
-    place(s, s->err.span, out);
+    out->text = err->sentence;
+    out->hint = *err->hint ? err->hint : NULL;
+    place(s, err->span, out);
     return out;
 }
 
@@ -76,13 +80,25 @@ take_lines(void *arg, const char *lines, size_t n, rlf_err *err)
 const char *
 rlf_session_sample(rlf_session *s, size_t i)
 {
-    if (!s || !s->run || !s->leads || !rlf_run_steps(s->run))
+    rlf_err err = RLF_ERR_NONE;
+    if (!s)
         return NULL;
+    rlf_why_clear(s);
+    if (!s->run || !s->leads || !rlf_run_steps(s->run)) {
+        rlf_why(s, s->ended    ? "the run was finished"
+                   : !s->leads ? "samples are in process 0"
+                               : "no step was taken");
+        return NULL;
+    }
     if (s->answer.step != rlf_run_steps(s->run)) {
         rlf_buf_clear(&s->answer.samples);
         s->answer.at.count = 0;
-        if (rlf_run_samples(s->run, UINT_MAX, take_lines, s, &s->err) < 0)
+        if (rlf_run_samples(s->run, UINT_MAX, take_lines, s, &err) < 0) {
+            rlf_buf_clear(&s->answer.samples);
+            s->answer.at.count = 0;
+            rlf_why(s, "%s", err.sentence);
             return NULL;
+        }
         s->answer.step = rlf_run_steps(s->run);
     }
     return i < s->answer.at.count ? s->answer.samples.p + s->answer.at.data[i]
@@ -93,7 +109,7 @@ rlf_session_sample(rlf_session *s, size_t i)
 
 /* The model as a whole in host memory, or NULL, saying why not. */
 static const rlf_model *
-whole_model(rlf_session *s, const char *name)
+whole_model(const rlf_session *s, const char *name)
 {
     const rlf_opened opened = rlf_run_opened(s->run);
     for (size_t i = 0; i < s->graph->resources.count; i++) {
@@ -110,21 +126,31 @@ whole_model(rlf_session *s, const char *name)
                                                                : "is on a GPU";
         if (!why)
             return m;
-        rlf_fail(&s->err, RLF_USAGE,
-                 "the weights of '%s' cannot be looked at: it %s", name, why);
-        rlf_err_hint(&s->err, "rlf_session_save writes them");
+        rlf_why(s,
+                "the weights of '%s' cannot be looked at, for it %s: "
+                "rlf_session_save writes them",
+                name, why);
         return NULL;
     }
-    rlf_fail(&s->err, RLF_USAGE, "the program has no model '%s'", name);
+    rlf_why(s, "the program has no model '%s'", name);
     return NULL;
 }
 
 const rlf_weight *
 rlf_session_weight(rlf_session *s, const char *model, size_t i)
 {
-    const rlf_model *m = s && s->run && !s->options.dry && s->err.status >= 0
-                             ? whole_model(s, model)
-                             : NULL;
+    if (!s)
+        return NULL;
+    rlf_why_clear(s);
+    const char *why = rlf_session_failed(s) ? "the session has failed"
+                      : s->ended            ? "the run was finished"
+                      : s->options.dry      ? "a dry run has no weights"
+                      : !s->run             ? "the session is not ready"
+                      : !model ? "rlf_session_weight: model is NULL"
+                               : NULL;
+    if (why)
+        rlf_why(s, "%s", why);
+    const rlf_model *m = why ? NULL : whole_model(s, model);
     if (!m || i >= (size_t)m->table->n_slots)
         return NULL;
     const rlf_slot *slot = &m->table->slots[i];

@@ -73,8 +73,8 @@ rlf_session *
 rlf_session_open_text(const char *path, const char *text, size_t n)
 {
     rlf_session *s = rlf_session_open(path);
-    if (!s)
-        return NULL;
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"text", text})))
+        return s;
     s->program.text = rlf_arena_strndup(s->arena, text, n);
     s->program.size = n;
     return s;
@@ -90,7 +90,7 @@ rlf_session_open(const char *path)
     rlf_session *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
     s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    s->program.path = rlf_arena_strdup(s->arena, path);
+    s->program.path = rlf_arena_strdup(s->arena, path ? path : "");
     s->program.classes = &rlf_node_classes;
     s->program.sources.arena = s->arena;
     s->program.diags.arena = s->arena;
@@ -106,89 +106,13 @@ rlf_session_open(const char *path)
     pthread_mutex_init(&s->opening.mutex, NULL);
     pthread_mutex_init(&s->input_errors.mutex, NULL);
     rlf_err_clear(&s->err);
+    rlf_err_clear(&s->end_err);
+    s->answer.why = RLF_NEW(s->arena, rlf_buf);
     rlf_log_init(&s->logging.log, rlf_log_to_stderr, s, 0);
     s->logging.file = -1;
     s->directory.accepted = "";
+    rlf_call_begins(s, __func__, RLF_POINTERS({"path", path}));
     return s;
-}
-
-static rlf_status
-close_log(rlf_session *s, rlf_err *err)
-{
-    int failed = s->logging.failed;
-    if (s->logging.file >= 0 && close(s->logging.file) != 0)
-        failed = errno;
-    errno = failed;
-    return failed
-               ? rlf_fail_errno(err, "cannot write the log %s", s->options.log)
-               : RLF_OK;
-}
-
-void
-rlf_session_close_last(rlf_session *s)
-{
-    if (s->calls.last)
-        s->calls.last->collector = NULL; /* that is the session's */
-    rlf_session_close(s->calls.last);
-    s->calls.last = NULL;
-}
-
-/* Ends the run. A failure of which another process speaks leaves `err` empty.
- */
-static rlf_status
-end_run(rlf_session *s, rlf_err *err)
-{
-    rlf_status status = rlf_record_end(s, err);
-    bool closed = rlf_run_close(s->run);
-    if (closed) {
-        rlf_status traced = rlf_trace_close(s->logging.trace, err);
-        status = status < 0 ? status : traced;
-        rlf_status logged = close_log(s, err);
-        status = status < 0 ? status : logged;
-        rlf_rundir_undo(s);
-    }
-    s->stuck = !closed; /* a thread is stuck in it, which may touch all */
-    rlf_status left = rlf_processes_leave(s, closed, err);
-    return status < 0 ? status : left;
-}
-
-rlf_result
-rlf_session_finish(rlf_session *s)
-{
-    if (!s || s->ended)
-        return RLF_RESULT_OK;
-    rlf_session_close_last(s);
-    rlf_err err = RLF_ERR_NONE;
-    rlf_status status = end_run(s, &err);
-    s->ended = true;
-    s->run = NULL;
-    if (err.status < 0) {
-        s->err = err;
-        s->program.diags.errors = s->input_errors.list.count = 0;
-    }
-    return rlf_session_result(err.status < 0 ? err.status : status);
-}
-
-rlf_result
-rlf_session_close(rlf_session *s)
-{
-    rlf_result result = rlf_session_finish(s);
-    if (!s || s->stuck)
-        return result;
-    rlf_collector_free(s->collector);
-    RLF_VEC_FREE(&s->settings);
-    rlf_buf_free(&s->answer.message);
-    rlf_buf_free(&s->warned.lines);
-    rlf_buf_free(&s->warned.given);
-    rlf_answers_free(s);
-    if (s->locale)
-        freelocale(s->locale);
-    pthread_mutex_destroy(&s->opening.mutex);
-    pthread_mutex_destroy(&s->input_errors.mutex);
-    RLF_VEC_FREE(&s->input_errors.list);
-    rlf_arena_free(s->arena);
-    free(s);
-    return result;
 }
 
 rlf_result
@@ -273,8 +197,11 @@ static rlf_status
 compile(rlf_session *s, bool params_only)
 {
     bool known = s->graph && (params_only || !s->program.params_only);
-    if (known || s->err.status < 0) /* it is told once */
-        return known ? RLF_OK : s->err.status;
+    if (known)
+        return RLF_OK;
+    if (s->err.status < 0 || s->program.diags.errors) /* it is told once */
+        return s->err.status < 0 ? s->err.status : RLF_USER;
+    rlf_program_forget(s); /* of its parameters alone */
     s->program.params_only = params_only;
     rlf_status status = rlf_classes_check(s->program.classes, &s->err);
     if (status < 0)
@@ -310,7 +237,8 @@ rlf_session_compile(rlf_session *s, bool params_only)
 rlf_result
 rlf_session_check(rlf_session *s)
 {
-    return s ? rlf_session_compile(s, false) : RLF_RESULT_FAILED;
+    return rlf_call_begins(s, __func__, NULL) ? rlf_session_compile(s, false)
+                                              : rlf_session_status(s);
 }
 
 /* ---- running ---- */
@@ -318,7 +246,7 @@ rlf_session_check(rlf_session *s)
 rlf_result
 rlf_session_plan(rlf_session *s)
 {
-    if (rlf_session_failed(s))
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
     rlf_result result = rlf_session_compile(s, false);
     if (result != RLF_RESULT_OK || s->plan)
@@ -480,6 +408,7 @@ begin_run(rlf_session *s, rlf_err *err)
         rlf_warn_rates(s);
         rlf_warn_conditions(s);
     }
+    rlf_host_warn(s);
     rlf_opening_begun(s);
     if (s->options.directory) {
         rlf_status status = rlf_journals_open(s, s->steps.resumed, err);
@@ -631,11 +560,9 @@ make_ready(rlf_session *s, rlf_err *err)
     return status;
 }
 
-rlf_result
-rlf_session_ready(rlf_session *s)
+static rlf_result
+ready(rlf_session *s)
 {
-    if (rlf_session_failed(s))
-        return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
     if (s->stop.before_step)
         return RLF_RESULT_STOPPED;
     if (s->run || s->ended)
@@ -655,11 +582,29 @@ rlf_session_ready(rlf_session *s)
 }
 
 rlf_result
+rlf_session_ready(rlf_session *s)
+{
+    if (!rlf_call_begins(s, __func__, NULL))
+        return rlf_session_status(s);
+    if (s->options.dry)
+        return rlf_call_refuse(s, "a dry run does not become ready for a step");
+    return ready(s);
+}
+
+rlf_result
 rlf_session_dry_run(rlf_session *s)
 {
-    if (s && !s->run)
-        s->options.dry = true;
-    return rlf_session_ready(s);
+    if (!rlf_call_begins(s, __func__, NULL))
+        return rlf_session_status(s);
+    if (s->stop.before_step)
+        return RLF_RESULT_STOPPED;
+    if (!s->options.dry && (s->run || s->ended))
+        return rlf_call_refuse(s, s->run ? "a dry run is made of a session "
+                                           "that is not ready yet"
+                                         : "a dry run is made of a session "
+                                           "that was not finished");
+    s->options.dry = true;
+    return ready(s);
 }
 
 static rlf_status
@@ -753,16 +698,13 @@ stop_early(rlf_session *s)
 rlf_result
 rlf_session_step(rlf_session *s)
 {
-    if (!s)
-        return RLF_RESULT_FAILED;
-    if (s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
-    rlf_result result = rlf_session_ready(s);
+    rlf_result result = ready(s);
     if (result != RLF_RESULT_OK)
         return result;
     if (s->options.dry && s->leads) /* others end with process 0 */
-        return rlf_session_result(
-            rlf_fail(&s->err, RLF_USAGE, "a dry run takes no step"));
+        return rlf_call_refuse(s, "a dry run takes no step");
     bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
     if (s->stop.ended_by || (s->leads && rlf_stop_due(s) && !over))
         return stop_early(s);
@@ -780,20 +722,4 @@ rlf_session_step(rlf_session *s)
     return status < 0 ? rlf_session_status(s)
            : done     ? RLF_RESULT_END
                       : RLF_RESULT_OK;
-}
-
-rlf_result
-rlf_session_save(rlf_session *s)
-{
-    if (!s)
-        return RLF_RESULT_FAILED;
-    if (s->err.status < 0)
-        return rlf_session_result(s->err.status);
-    if (!s->options.directory || !s->run)
-        return rlf_session_result(rlf_fail(
-            &s->err, RLF_USAGE, "a checkpoint needs --out and a step"));
-    rlf_status status = rlf_saving_now(s, &s->err);
-    if (status >= 0)
-        status = rlf_prediction_write(s, &s->err);
-    return rlf_session_result(status);
 }

@@ -299,13 +299,16 @@ typedef struct rlf_session_answer_state {
         size_t count, room;
     } at; /* by sample: its offset in `samples` */
     uint32_t step;
+    rlf_buf *why; /* why the last question had no answer, or empty; questions
+                     about a constant session write it, too */
 } rlf_session_answer_state;
 
 struct rlf_session {
     rlf_arena *arena;
     locale_t locale; /* numbers are read and written with a point, whatever the
                         host program's locale is */
-    rlf_err err;
+    rlf_err err; /* the first error, which stays */
+    rlf_err end_err; /* of the end of a run that had failed before */
 
     /* The caller's requests. */
     rlf_session_options options;
@@ -341,6 +344,7 @@ struct rlf_session {
     rlf_run *run;          /* NULL: not opened yet; after an error it may be one
                               that can only be closed */
     bool ended;            /* there is no run any more */
+    rlf_result end_result; /* once it has ended: how that went */
     bool stuck; /* a thread of the run hangs: nothing that it may use is freed
                  */
     struct rlf_collector *collector; /* the collector of what ranks measure, to
@@ -362,6 +366,40 @@ struct rlf_session {
     rlf_session_warned_state warned;
     rlf_session_answer_state answer;
 };
+
+/* ---- all calls (calling.c) ---- */
+
+/* A pointer that a call was given, by the name that rlflow.h has for it. */
+typedef struct rlf_call_pointer {
+    const char *name;
+    const void *p;
+} rlf_call_pointer;
+
+#define RLF_POINTERS(...)                             \
+    (const rlf_call_pointer[])                        \
+    {                                                 \
+        __VA_ARGS__,                                  \
+        {                                             \
+            NULL, NULL                                \
+        }                                             \
+    }
+
+/* Begins a call that does something. False: it does nothing and returns what
+ * rlf_session_status has, for the session has failed: before, or now with
+ * RLF_USAGE, since one of these pointers is NULL. `pointers`: RLF_POINTERS, or
+ * NULL for none; `call`: its name. */
+bool rlf_call_begins(rlf_session *session, const char *call,
+                     const rlf_call_pointer *pointers);
+/* Fails the session, which has not failed yet, with RLF_USAGE. */
+rlf_result rlf_call_refuse(rlf_session *session, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Begins a question: nothing is known of why it has no answer. */
+void rlf_why_clear(const rlf_session *session);
+/* Says why a question has no answer (rlf_session_why). */
+void rlf_why(const rlf_session *session, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- the rest of this folder ---- */
 
 /* Frees what answers hold. */
 void rlf_answers_free(rlf_session *session);
@@ -408,6 +446,10 @@ void rlf_locale_leave(locale_t before);
 /* Compiles (parses, checks, lowers) if that was not done. With `params_only`
  * the graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
+/* Warns of functions that were given for no host() of the program. */
+void rlf_host_warn(rlf_session *session);
+/* Forgets what was compiled, if that was the parameters alone. */
+void rlf_program_forget(rlf_session *session);
 /* Returns the policy by which a generation at work yields to what follows its
  * samples. */
 rlf_policy rlf_session_policy(const rlf_session *session);
@@ -464,8 +506,8 @@ rlf_status rlf_processes_leave(rlf_session *session, bool closed, rlf_err *err);
 
 /* ---- a run that is told to end (stopping.c) ---- */
 
-/* Writes a message: "SIGTERM ends the run while it opens". */
-void rlf_stop_print(const rlf_session *session, int number, rlf_buf *out);
+/* Writes a line, "SIGTERM ends the run while it opens". */
+void rlf_stop_print(int number, rlf_buf *out);
 /* Starts a thread that waits for signals until the run has begun, or in a
  * process that does not lead until it has ended. Called before the run opens,
  * if it can be left meanwhile. */

@@ -48,6 +48,8 @@ void
 rlf_session_stop(rlf_session *s, int number)
 {
     int before = s ? own_number(s) : 0;
+    if (number < 1 || number >= NSIG) /* the number of no signal */
+        number = SIGTERM;
     if (!s || (before && before != SIGUSR1))
         return;
     __atomic_store_n(&s->stop.since, time_now(), __ATOMIC_RELAXED);
@@ -71,21 +73,34 @@ rlf_result
 rlf_session_leave(rlf_session *s, rlf_leave_function *function, void *arg)
 {
     if (!s)
-        return RLF_RESULT_FAILED;
+        return rlf_session_status(s);
     s->stop.leave = function;
     s->stop.arg = arg;
-    return RLF_RESULT_OK;
+    return rlf_session_status(s);
 }
 
 void
-rlf_stop_print(const rlf_session *s, int number, rlf_buf *out)
+rlf_stop_print(int number, rlf_buf *out)
 {
-    rlf_buf_puts(out, s->options.json ? "{\"severity\": \"note\", \"code\": "
-                                        "\"run\", \"text\": \""
-                                      : "");
-    rlf_buf_printf(out, "%s ends the run while it opens: nothing was begun",
+    rlf_buf_printf(out, "%s ends the run while it opens: nothing was begun\n",
                    rlf_record_signal(number));
-    rlf_buf_puts(out, s->options.json ? "\"}\n" : "\n");
+}
+
+/* The line as a message. */
+static void
+print_message(const rlf_session *s, int number, rlf_buf *out)
+{
+    rlf_buf line = {0};
+    rlf_stop_print(number, &line);
+    if (s->options.json) {
+        rlf_buf_puts(out, "{\"severity\": \"note\", \"code\": \"run\", "
+                          "\"text\": ");
+        rlf_buf_json(out, line.p, line.n - 1);
+        rlf_buf_puts(out, "}\n");
+    } else {
+        rlf_buf_add(out, line.p, line.n);
+    }
+    rlf_buf_free(&line);
 }
 
 /* Process 0 speaks; the others wait for what its end makes the launcher do. */
@@ -96,7 +111,7 @@ leave(const rlf_session *s, int number)
     bool many = world && rlf_comm_world_caps(world)->n_processes > 1;
     rlf_buf text = {0};
     if (many ? rlf_comm_world_process(world) == 0 : s->leads)
-        rlf_stop_print(s, number, &text);
+        print_message(s, number, &text);
     else if (many)
         rlf_clock_sleep(LEFT_NS);
     s->stop.leave(s->stop.arg, number, text.p ? text.p : "");

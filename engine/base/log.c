@@ -123,7 +123,7 @@ rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
     if (more >= 0 && (size_t)n + (size_t)more >= sizeof line)
         mark_cut(line, sizeof line, (size_t)n + (size_t)more);
     rlf_buf shown = {0};
-    rlf_buf_shown(&shown, line, strlen(line));
+    rlf_buf_line(&shown, "%s", line);
     log->sink(log->arg, level, shown.p);
     rlf_buf_free(&shown);
 }

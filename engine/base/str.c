@@ -195,20 +195,22 @@ rlf_buf_number(rlf_buf *buf, double x)
 }
 
 /* Control characters but tabs and, in a text of lines, line feeds are written
- * as escapes. */
+ * as escapes, and so are bytes that are no UTF-8. */
 static void
 put_shown(rlf_buf *buf, const char *p, size_t n, bool lines)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, k; i < n; i += k) {
         unsigned char c = (unsigned char)p[i];
-        unsigned char next = i + 1 < n ? (unsigned char)p[i + 1] : 0;
         bool plain = c == '\t' || (c == '\n' && lines);
-        if ((c < 0x20 && !plain) || c == 0x7f)
+        k = rlf_str_utf8(p + i, n - i);
+        if (k == 2 && c == 0xc2 && (unsigned char)p[i + 1] < 0xa0) {
+            rlf_buf_printf(buf, "\\%03u\\%03u", c, (unsigned char)p[i + 1]);
+        } else if (!k || (c < 0x20 && !plain) || c == 0x7f) {
+            k = 1;
             rlf_buf_printf(buf, "\\%03u", c);
-        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
-            rlf_buf_printf(buf, "\\%03u\\%03u", c, (unsigned char)p[++i]);
-        else
-            rlf_buf_putc(buf, (char)c);
+        } else {
+            rlf_buf_add(buf, p + i, k);
+        }
     }
 }
 

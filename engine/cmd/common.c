@@ -132,14 +132,17 @@ int
 rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
 {
     const rlf_info *info = rlf_session_info(session);
+    const char *message = rlf_session_message(session);
+    size_t told = 0;
     fflush(stdout); /* where both go to one file, the error is the last */
-    if (!info || info->leads)
-        (session ? rlf_cmd_put_whole
-                 : rlf_cmd_put_message)(rlf_session_message(session));
+    if (!info || info->leads) {
+        (session ? rlf_cmd_put_whole : rlf_cmd_put_message)(message);
+        told = strlen(message);
+    }
     rlf_cmd_put_message(more);
     rlf_result ended = rlf_session_finish(session);
-    if (ended < 0)
-        rlf_cmd_put_whole(rlf_session_message(session));
+    if (ended < 0) /* behind the error of before stands that of the end */
+        rlf_cmd_put_whole(rlf_session_message(session) + told);
     rlf_session_close(session);
     return rlf_cmd_status(result < 0 ? result : ended);
 }

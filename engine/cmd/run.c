@@ -317,6 +317,8 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_buf saved = {0};
     if (result < 0 && leads && began && rlf_session_steps(s))
         put_saved(s, line, &saved);
+    if (!began && leads)
+        rlf_buf_puts(&saved, rlf_session_text(s, RLF_TEXT_STOPPED));
     status = rlf_cmd_end_saying(s, result, saved.p ? saved.p : "");
     rlf_buf_free(&saved);
     if (result == RLF_RESULT_CUT)

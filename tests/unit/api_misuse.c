@@ -1,12 +1,14 @@
 /* Calls of the library in an order, or with arguments, that rlflow.h does not
- * allow are refused, and questions asked before a session runs do not change
- * what it does. */
+ * allow are refused, each with its reason, and the first error stays; questions
+ * never change what a session does, and say why they have no answer. */
 #include "engine/rlflow.h"
 #include "tests/tap.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static char path[1024];
 
@@ -19,15 +21,147 @@ opened(void)
     return s;
 }
 
+/* The session has failed with this result and message, which is printed. */
+static void
+has(rlf_session *s, rlf_result result, const char *sentence, const char *name)
+{
+    char want[600];
+    snprintf(want, sizeof want, "error: %s\n", sentence);
+    ok(rlf_session_status(s) == result && rlf_session_failed(s),
+       "%s: result %d", name, (int)result);
+    is_str(rlf_session_message(s), want, "... with its reason");
+}
+
+/* ---- dry runs, checkpoints ---- */
+
 static void
 test_dry_run(void)
 {
     rlf_session *s = opened();
     ok(rlf_session_dry_run(s) == RLF_RESULT_OK, "a dry run is ready");
+    ok(rlf_session_dry_run(s) == RLF_RESULT_OK, "... and is so again");
     ok(!rlf_session_weight(s, "actor", 0), "it has no weights");
-    ok(rlf_session_step(s) == RLF_RESULT_USAGE, "and refuses a step");
-    is_str(rlf_session_message(s), "error: a dry run takes no step\n",
-           "which is said");
+    is_str(rlf_session_why(s), "a dry run has no weights", "... and says so");
+    ok(rlf_session_need(s, 0, 0) && !rlf_session_need(s, 1, 0),
+       "it has the needs of its rank alone");
+    is_str(rlf_session_why(s), "the plan has no rank 1: its first is 0, and it "
+                               "has 1", "... and says so");
+    ok(!rlf_session_failed(s), "which fails nothing");
+    ok(rlf_session_step(s) == RLF_RESULT_USAGE, "it refuses a step");
+    has(s, RLF_RESULT_USAGE, "a dry run takes no step", "a step");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_dry_run(s);
+    ok(rlf_session_save(s) == RLF_RESULT_USAGE, "a dry run saves nothing");
+    has(s, RLF_RESULT_USAGE, "a dry run has nothing to save", "a checkpoint");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_dry_run(s);
+    ok(rlf_session_ready(s) == RLF_RESULT_USAGE, "it does not become ready");
+    has(s, RLF_RESULT_USAGE, "a dry run does not become ready for a step",
+        "ready");
+    rlf_session_close(s);
+}
+
+static void
+test_late_dry_run(void)
+{
+    static const char ready[] =
+        "a dry run is made of a session that is not ready yet";
+    rlf_session *s = opened();
+    ok(rlf_session_ready(s) == RLF_RESULT_OK &&
+           rlf_session_dry_run(s) == RLF_RESULT_USAGE,
+       "a session that is ready makes no dry run");
+    has(s, RLF_RESULT_USAGE, ready, "ready");
+    rlf_session_close(s);
+
+    s = opened();
+    ok(rlf_session_step(s) == RLF_RESULT_OK &&
+           rlf_session_dry_run(s) == RLF_RESULT_USAGE,
+       "nor does one that has taken a step");
+    has(s, RLF_RESULT_USAGE, ready, "a step");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_finish(s);
+    ok(rlf_session_dry_run(s) == RLF_RESULT_USAGE, "nor a finished one");
+    has(s, RLF_RESULT_USAGE,
+        "a dry run is made of a session that was not finished", "finished");
+    rlf_session_close(s);
+}
+
+static void
+test_save(const char *directory)
+{
+    rlf_session *s = opened();
+    rlf_session_step(s);
+    ok(rlf_session_save(s) == RLF_RESULT_USAGE,
+       "a run without a directory saves nothing");
+    has(s, RLF_RESULT_USAGE,
+        "a checkpoint needs a directory: --out names it", "no --out");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_set(s, "--out", directory);
+    ok(rlf_session_save(s) == RLF_RESULT_USAGE, "nor does one not ready");
+    has(s, RLF_RESULT_USAGE, "a checkpoint is saved once the session is ready",
+        "not ready");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_set(s, "--out", directory);
+    ok(rlf_session_step(s) == RLF_RESULT_OK &&
+           rlf_session_save(s) == RLF_RESULT_OK && rlf_session_saved(s) == 1,
+       "a step is saved");
+    ok(rlf_session_finish(s) == RLF_RESULT_OK &&
+           rlf_session_save(s) == RLF_RESULT_USAGE,
+       "a finished run saves no more");
+    has(s, RLF_RESULT_USAGE,
+        "a checkpoint is saved before the run is finished", "finished");
+    ok(rlf_session_close(s) == RLF_RESULT_OK, "its end was a good one");
+}
+
+/* ---- what comes before something else ---- */
+
+static void
+test_before(void)
+{
+    rlf_session *s = opened();
+    ok(rlf_session_fit(s) == RLF_RESULT_USAGE, "nothing is there that can fit");
+    has(s, RLF_RESULT_USAGE,
+        "whether it fits is known once there is a plan (rlf_session_plan)",
+        "no plan");
+    rlf_session_close(s);
+
+    s = opened();
+    ok(rlf_session_write(s) == RLF_RESULT_USAGE, "there is nothing to write");
+    has(s, RLF_RESULT_USAGE,
+        "there is nothing to write: nothing was simulated or measured",
+        "no simulation");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_ready(s);
+    ok(!rlf_session_search(s, NULL, NULL), "a run keeps its plan");
+    has(s, RLF_RESULT_USAGE, "a search is made before the session is ready",
+        "a late search");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_check(s);
+    ok(rlf_session_set(s, "--seed", "3") == RLF_RESULT_USAGE,
+       "an option that comes too late");
+    has(s, RLF_RESULT_USAGE, "--seed is set after the program was compiled",
+        "late");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_evaluate(s, NULL);
+    ok(rlf_session_evaluate(s, NULL) == RLF_RESULT_USAGE,
+       "an evaluation of an evaluation");
+    has(s, RLF_RESULT_USAGE, "the session is an evaluation already", "twice");
     rlf_session_close(s);
 }
 
@@ -38,6 +172,9 @@ test_parameter(void)
     int steps = 0;
     ok(rlf_session_parameter(s, 0) != NULL,
        "parameters of a program that is not compiled yet");
+    ok(rlf_session_set(s, "every_n", "1") == RLF_RESULT_OK,
+       "... can be set then");
+    is_str(rlf_session_parameter(s, 2)->value, "1", "... and are so");
     while (rlf_session_step(s) == RLF_RESULT_OK)
         steps++;
     ok(steps == 2 && isfinite(rlf_session_metric(s, "actor.loss")),
@@ -45,24 +182,352 @@ test_parameter(void)
     rlf_session_close(s);
 }
 
+/* ---- the first error ---- */
+
 static void
-test_hook(void)
+test_first_error(void)
+{
+    static const char first[] =
+        "error: --steps is '0', not a whole number from 1\n";
+    static const char text[] = "x";
+    static const size_t n = 1;
+    const char *texts[] = {text};
+    size_t done;
+    rlf_session *s = rlf_session_open(path);
+    rlf_session_screen(s, 80);
+    ok(rlf_session_set(s, "--steps", "0") == RLF_RESULT_USAGE, "a wrong option");
+    is_str(rlf_session_message(s), first, "... is told");
+    const rlf_result results[] = {
+        rlf_session_set(s, "--steps", "2"),
+        rlf_session_set(s, "--nothing", "2"),
+        rlf_session_set_from(s, "--nothing", "2", "VARIABLE"),
+        rlf_session_check(s),
+        rlf_session_plan(s),
+        rlf_session_ready(s),
+        rlf_session_dry_run(s),
+        rlf_session_step(s),
+        rlf_session_save(s),
+        rlf_session_log(s, NULL, NULL),
+        rlf_session_leave(s, NULL, NULL),
+        rlf_session_hook(s, "judge", NULL, NULL),
+        rlf_session_format_file(s),
+        rlf_session_fit(s),
+        rlf_session_prompt(s, "none", text, n, 0),
+        rlf_session_prompt_rows(s, "none", "none", "x", NULL, 0),
+        rlf_session_generate(s, NULL, NULL),
+        rlf_session_evaluate(s, "none"),
+        rlf_session_profile(s, NULL, NULL),
+        rlf_session_write(s),
+    };
+    const void *const nothing[] = {
+        rlf_session_graph(s, "text"),
+        rlf_session_parameter(s, 0),
+        rlf_session_format(s),
+        rlf_session_data(s, "none", NULL, NULL, 1),
+        rlf_session_model(s, "none", 0),
+        rlf_session_merge(s, "none", "none", "none"),
+        rlf_session_tokenize(s, "none", text, n),
+        rlf_session_tokenize_all(s, "none", texts, &n, 1, &done),
+        rlf_session_chat(s, "none", text, n),
+        rlf_session_detokenize(s, "none", NULL, 0),
+        rlf_session_cluster(s, 0),
+        rlf_session_cluster_called(s, "none"),
+        rlf_session_search(s, NULL, NULL),
+        rlf_session_simulate(s),
+    };
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+        ok(results[i] == RLF_RESULT_USAGE, "call %zu has that result", i);
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        ok(!nothing[i], "call %zu has nothing", i);
+    ok(rlf_session_finish(s) == RLF_RESULT_OK, "the end is a good one");
+    is_str(rlf_session_message(s), first, "the first error stays");
+    ok(rlf_session_status(s) == RLF_RESULT_USAGE, "... and its result");
+    ok(rlf_session_diagnostic(s, 0) && !rlf_session_diagnostic(s, 1),
+       "... and is the only one");
+    rlf_session_close(s);
+}
+
+static void
+test_wrong_program(void)
+{
+    static const char text[] = "flow f() { report x = y }\n";
+    rlf_session *s = rlf_session_open_text("x.rlf", text, sizeof text - 1);
+    ok(rlf_session_check(s) == RLF_RESULT_PROGRAM, "a wrong program");
+    ok(rlf_session_set(s, "--steps", "2") == RLF_RESULT_PROGRAM &&
+           rlf_session_check(s) == RLF_RESULT_PROGRAM &&
+           !rlf_session_weight(s, "actor", 0) &&
+           rlf_session_step(s) == RLF_RESULT_PROGRAM,
+       "... stays wrong");
+    is_str(rlf_session_why(s), "the session has failed", "questions know it");
+    ok(rlf_session_diagnostic(s, 0) && !rlf_session_diagnostic(s, 1),
+       "... and is told of once");
+    rlf_session_close(s);
+}
+
+/* The end of a run that has failed has an error of its own, behind that. */
+static void
+test_end_error(void)
+{
+    char *before;
+    rlf_session *s = opened();
+    rlf_session_set(s, "--log", "/dev/full");
+    setenv("RLFLOW_LOG", "trace", 1);
+    if (rlf_session_step(s) != RLF_RESULT_OK) {
+        skip("no run with a log on a full device");
+        rlf_session_close(s);
+        return;
+    }
+    unsetenv("RLFLOW_LOG");
+    rlf_session_set(s, "--seed", "1");
+    before = strdup(rlf_session_message(s));
+    rlf_result end = rlf_session_finish(s);
+    const char *after = rlf_session_message(s);
+    ok(end == RLF_RESULT_FAILED && rlf_session_finish(s) == end &&
+           rlf_session_status(s) == RLF_RESULT_USAGE,
+       "the end of a failed run that cannot write its log");
+    ok(strncmp(before, after, strlen(before)) == 0 &&
+           strstr(after + strlen(before), "cannot write the log /dev/full"),
+       "... is told of behind the first error");
+    ok(rlf_session_diagnostic(s, 1) && !rlf_session_diagnostic(s, 2),
+       "... and as data");
+    ok(rlf_session_close(s) == end, "... and has the same result again");
+    free(before);
+}
+
+/* ---- questions ---- */
+
+static void
+test_questions(void)
 {
     rlf_session *s = opened();
-    ok(rlf_session_hook(s, "judge", NULL, NULL) == RLF_RESULT_USAGE,
-       "a hook without a function is refused");
+    ok(isnan(rlf_session_metric(s, "reward")), "no metric before a step");
+    is_str(rlf_session_why(s), "no step was taken", "... for that reason");
+    ok(!rlf_session_weight(s, "actor", 0) &&
+           strstr(rlf_session_why(s), "not ready"),
+       "no weights of what is not ready");
+    ok(!rlf_session_text(s, RLF_TEXT_PLAN) &&
+           strstr(rlf_session_why(s), "no plan"),
+       "no plan yet");
+    ok(!rlf_session_text(s, (rlf_text)99) &&
+           strstr(rlf_session_why(s), "99"),
+       "no text of that number");
+    ok(!rlf_session_candidate(s, 0) && *rlf_session_why(s), "no search");
+    ok(!rlf_session_answer(s, 0) && *rlf_session_why(s), "no answers");
+    ok(!rlf_session_score(s, 0) && *rlf_session_why(s), "no evaluation");
+    ok(rlf_session_step(s) == RLF_RESULT_OK, "a step");
+    ok(!rlf_session_weight(s, "nosuch", 0), "no such model");
+    is_str(rlf_session_why(s), "the program has no model 'nosuch'",
+           "... for that reason");
+    ok(!rlf_session_graph(s, "xml"), "no such form of the graph");
+    is_str(rlf_session_why(s),
+           "a graph has no form 'xml': it has text, dot and json",
+           "... for that reason");
+    ok(isnan(rlf_session_metric(s, "x\ny")), "no such metric");
+    is_str(rlf_session_why(s),
+           "the last step has reported no metric 'x\\010y'",
+           "... for that reason, on one line");
+    ok(isfinite(rlf_session_metric(s, "reward")) && !*rlf_session_why(s),
+       "an answer needs no reason");
+    ok(!rlf_session_sample(s, SIZE_MAX) && !*rlf_session_why(s) &&
+           !rlf_session_metric_name(s, SIZE_MAX) && !*rlf_session_why(s) &&
+           !rlf_session_weight(s, "actor", SIZE_MAX) && !*rlf_session_why(s),
+       "nor does the end of a list");
+    ok(!rlf_session_failed(s) && rlf_session_step(s) == RLF_RESULT_OK,
+       "and the run goes on");
+    ok(rlf_session_format(s) != NULL, "a running program has its form");
+    ok(rlf_session_step(s) == RLF_RESULT_END, "... to its end");
+    rlf_session_finish(s);
+    ok(isnan(rlf_session_metric(s, "reward")) &&
+           strstr(rlf_session_why(s), "finished"),
+       "nothing is known of a finished run");
     rlf_session_close(s);
+}
+
+static void
+test_format(void)
+{
+    static const char text[] = "flow   f(){report x=step}\n";
+    rlf_session *s = rlf_session_open_text("x.rlf", text, sizeof text - 1);
+    char *before = strdup(rlf_session_format(s));
+    ok(rlf_session_check(s) == RLF_RESULT_OK, "a program that was formatted");
+    const char *after = rlf_session_format(s);
+    ok(after && strcmp(after, before) == 0, "... is so after a check, too");
+    ok(rlf_session_format(s) && !rlf_session_diagnostic(s, 0),
+       "... and once more, with nothing to be told");
+    ok(rlf_session_format_file(s) == RLF_RESULT_USAGE,
+       "a text has no file to be written");
+    free(before);
+    rlf_session_close(s);
+}
+
+/* ---- told to end ---- */
+
+static void
+test_stop(void)
+{
+    static const struct {
+        int number, want;
+    } cases[] = {{SIGTERM, SIGTERM}, {SIGINT, SIGINT}, {0, SIGTERM},
+                 {-7, SIGTERM},      {10000, SIGTERM}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlf_session *s = opened();
+        rlf_session_stop(s, cases[i].number);
+        ok(rlf_session_step(s) == RLF_RESULT_STOPPED &&
+               rlf_session_stopped(s) == cases[i].want,
+           "told to end for %d before it is ready", cases[i].number);
+        ok(!rlf_session_failed(s) && rlf_session_status(s) == RLF_RESULT_OK,
+           "... is no error");
+        is_str(rlf_session_message(s), "", "... so there is no message");
+        ok(strstr(rlf_session_text(s, RLF_TEXT_STOPPED), "nothing was begun"),
+           "... but a text");
+        ok(rlf_session_step(s) == RLF_RESULT_STOPPED &&
+               rlf_session_dry_run(s) == RLF_RESULT_STOPPED,
+           "... and it stays so");
+        ok(rlf_session_save(s) == RLF_RESULT_USAGE &&
+               strstr(rlf_session_message(s), "before its first step"),
+           "... with nothing to save");
+        rlf_session_close(s);
+    }
+    rlf_session *s = opened();
+    rlf_session_stop(s, SIGUSR1);
+    ok(rlf_session_step(s) == RLF_RESULT_OK &&
+           rlf_session_step(s) == RLF_RESULT_STOPPED,
+       "SIGUSR1 waits for the first step");
+    ok(rlf_session_text(s, RLF_TEXT_STOPPED)[0] == 0, "... which was begun");
+    rlf_session_close(s);
+}
+
+/* ---- NULL ---- */
+
+static void
+refuses(rlf_session *s, const char *what)
+{
+    char want[200];
+    snprintf(want, sizeof want, "%s is NULL", what);
+    has(s, RLF_RESULT_USAGE, want, what);
+    rlf_session_close(s);
+}
+
+static void
+test_null(void)
+{
+    rlf_session *s;
+    size_t n = 1, done;
+    const char *texts[] = {NULL};
+#define REFUSES(call, what) \
+    (s = opened(), (void)(call), refuses(s, what))
+    refuses(rlf_session_open(NULL), "rlf_session_open: path");
+    refuses(rlf_session_open_text("x", NULL, 0), "rlf_session_open_text: text");
+    REFUSES(rlf_session_set(s, NULL, "1"), "rlf_session_set: name");
+    REFUSES(rlf_session_set(s, "--steps", NULL), "rlf_session_set: value");
+    REFUSES(rlf_session_set_from(s, "--steps", "1", NULL),
+            "rlf_session_set_from: variable");
+    REFUSES(rlf_session_hook(s, NULL, NULL, NULL), "rlf_session_hook: name");
+    REFUSES(rlf_session_data(s, NULL, NULL, NULL, 0), "rlf_session_data: path");
+    REFUSES(rlf_session_model(s, NULL, 0), "rlf_session_model: path");
+    REFUSES(rlf_session_merge(s, "a", NULL, "b"), "rlf_session_merge: adapter");
+    REFUSES(rlf_session_tokenize(s, NULL, "", 0), "rlf_session_tokenize: path");
+    REFUSES(rlf_session_tokenize(s, "a", NULL, 0),
+            "rlf_session_tokenize: text");
+    REFUSES(rlf_session_tokenize_all(s, "a", texts, &n, 1, &done),
+            "rlf_session_tokenize_all: texts[0]");
+    REFUSES(rlf_session_tokenize_all(s, "a", NULL, &n, 1, &done),
+            "rlf_session_tokenize_all: texts");
+    REFUSES(rlf_session_tokenize_all(s, "a", texts, &n, 1, NULL),
+            "rlf_session_tokenize_all: done");
+    REFUSES(rlf_session_chat(s, NULL, NULL, 0), "rlf_session_chat: path");
+    REFUSES(rlf_session_detokenize(s, "a", NULL, 1),
+            "rlf_session_detokenize: ids");
+    REFUSES(rlf_session_prompt(s, NULL, "", 0, 0), "rlf_session_prompt: model");
+    REFUSES(rlf_session_prompt_rows(s, "a", "b", NULL, NULL, 0),
+            "rlf_session_prompt_rows: field");
+    REFUSES(rlf_session_cluster_called(s, NULL),
+            "rlf_session_cluster_called: name");
+#undef REFUSES
+    s = opened();
+    rlf_session_step(s);
+    ok(isnan(rlf_session_metric(s, NULL)) &&
+           strstr(rlf_session_why(s), "name is NULL"),
+       "no metric without a name");
+    ok(!rlf_session_weight(s, NULL, 0) &&
+           strstr(rlf_session_why(s), "model is NULL"),
+       "no weights of no model");
+    ok(!rlf_session_graph(s, NULL) &&
+           strstr(rlf_session_why(s), "format is NULL"),
+       "no graph of no format");
+    ok(rlf_session_doing(s, NULL, 9) == 0, "no room for a name");
+    ok(rlf_session_step(s) == RLF_RESULT_OK, "none of which breaks the run");
+    rlf_session_close(s);
+}
+
+static void
+test_no_session(void)
+{
+    ok(rlf_session_status(NULL) == RLF_RESULT_MEMORY &&
+           rlf_session_step(NULL) == RLF_RESULT_MEMORY &&
+           rlf_session_log(NULL, NULL, NULL) == RLF_RESULT_MEMORY,
+       "a session for which there was no memory");
+    ok(rlf_session_failed(NULL) && strstr(rlf_session_message(NULL), "memory"),
+       "... says so");
+    ok(!rlf_session_graph(NULL, "text") && *rlf_session_why(NULL),
+       "... to questions, too");
+}
+
+static void
+test_schedule(void)
+{
+    rlf_schedule *s = rlf_schedule_open();
+    ok(rlf_schedule_set(s, NULL, "1") == RLF_RESULT_USAGE, "no option");
+    is_str(rlf_schedule_message(s), "error: rlf_schedule_set: name is NULL\n",
+           "... is named");
+    ok(rlf_schedule_set(s, "--models", "a:2") == RLF_RESULT_USAGE &&
+           !rlf_schedule_search(s, NULL, NULL) && !rlf_schedule_curve(s, 0) &&
+           rlf_schedule_write(s) == RLF_RESULT_USAGE,
+       "the first error of a schedule stays");
+    rlf_schedule_close(s);
+    s = rlf_schedule_open();
+    ok(rlf_schedule_write(s) == RLF_RESULT_USAGE,
+       "a schedule that was not searched is not written");
+    rlf_schedule_close(s);
+    s = rlf_schedule_open();
+    rlf_schedule_set(s, "--models", "a:2:2");
+    rlf_schedule_set(s, "--times", "1");
+    rlf_schedule_set(s, "--memory", "1");
+    rlf_schedule_set(s, "--moves", "1000");
+    const rlf_schedule_point *p = rlf_schedule_search(s, NULL, NULL);
+    ok(p && rlf_schedule_search(s, NULL, NULL) == p, "it is searched once: %s",
+       rlf_schedule_message(s));
+    ok(rlf_schedule_set(s, "--seed", "2") == RLF_RESULT_USAGE,
+       "... with the options that it had");
+    rlf_schedule_close(s);
 }
 
 int
 main(void)
 {
-    const char *root = getenv("RLFLOW_SOURCE");
-    if (!root)
+    const char *source = getenv("RLFLOW_SOURCE");
+    char directory[] = "/tmp/rlflow-test-XXXXXX", out[64], clean[64];
+    if (!source)
         skip_all("RLFLOW_SOURCE is not set");
-    snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", root);
+    snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);
+    if (!mkdtemp(directory))
+        bail("no directory");
+    snprintf(out, sizeof out, "%s/run", directory);
     test_dry_run();
+    test_late_dry_run();
+    test_save(out);
+    snprintf(clean, sizeof clean, "rm -rf %s", directory);
+    ok(system(clean) == 0, "its directory is removed");
+    test_before();
     test_parameter();
-    test_hook();
+    test_first_error();
+    test_wrong_program();
+    test_end_error();
+    test_questions();
+    test_format();
+    test_stop();
+    test_null();
+    test_no_session();
+    test_schedule();
     return done();
 }

@@ -57,6 +57,10 @@ lines(void)
     is_str(buf.p,
            "[0] 3 mem error a\\027[31mb\\013c\\127\\194\\155\td\xc2\xa0\n",
            "no terminal acts on a line");
+    rlf_buf_clear(&buf);
+    rlf_log_error(&log, MEM, "a\nb\n\xff\xc3");
+    is_str(buf.p, "[0] 3 mem error a\\010b\\010\\255\\195\n",
+           "... which is one line, and UTF-8");
     rlf_buf_free(&buf);
     rlf_log_error((rlf_log *)NULL, MEM, "no log, no line");
 }

@@ -669,7 +669,7 @@ rlf_session_data(rlf_session *s, const char *path, const char *split,
                  const char *tokenizer, size_t rows)
 {
     rlf_buf out = {0};
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"path", path})))
         return NULL;
     looker l = {.arena = s->arena,
                 .err = &s->err,

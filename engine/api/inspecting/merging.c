@@ -115,7 +115,9 @@ rlf_session_merge(rlf_session *s, const char *model, const char *adapter,
 {
     rlf_merged merged;
     char bytes[RLF_BYTES_TEXT];
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"model", model}, {"adapter", adapter},
+                                      {"directory", directory})))
         return NULL;
     if (merge(model, adapter, directory, s->arena, &s->err, &merged) < 0)
         return NULL;

@@ -167,7 +167,9 @@ rlf_session_tokenize(rlf_session *s, const char *path, const char *text,
 {
     struct rlf_inspected_text *l;
     rlf_prompt prompt = {.text = {text, n}};
-    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"path", path}, {"text", text})) ||
+        open_tokenizer(s, path, &s->err, &l) < 0 ||
         read_prompt(l, &prompt, &s->err) < 0)
         return NULL;
     char *own = rlf_arena_strndup(l->pool, text, n);
@@ -241,6 +243,22 @@ make_pools(struct rlf_inspected_text *l, int n)
         l->pools[l->n_pools] = rlf_arena_new();
 }
 
+/* Without one of them the session has failed. */
+static bool
+has_texts(rlf_session *s, const char *const *texts, const size_t *n,
+          size_t count)
+{
+    size_t i = 0;
+    while (texts && n && i < count && texts[i])
+        i++;
+    if (i < count)
+        rlf_call_refuse(s, "rlf_session_tokenize_all: %s is NULL",
+                        !texts ? "texts"
+                        : !n   ? "n"
+                               : rlf_arena_printf(s->arena, "texts[%zu]", i));
+    return i == count;
+}
+
 const rlf_tokens *
 rlf_session_tokenize_all(rlf_session *s, const char *path,
                          const char *const *texts, const size_t *n,
@@ -249,8 +267,12 @@ rlf_session_tokenize_all(rlf_session *s, const char *path,
     struct rlf_inspected_text *l;
     rlf_team *team = NULL;
     rlf_tokens *out;
-    *done = 0;
-    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0 ||
+    if (done)
+        *done = 0;
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"path", path}, {"done", done})) ||
+        !has_texts(s, texts, n, count) ||
+        open_tokenizer(s, path, &s->err, &l) < 0 ||
         rlf_arena_try(l->pool, (count + 1) * sizeof *out, "texts", &s->err,
                       &out) < 0)
         return NULL;
@@ -391,7 +413,7 @@ rlf_session_chat(rlf_session *s, const char *path, const char *messages,
                  size_t n)
 {
     rlf_prompt prompt = {0};
-    if (!s || s->err.status < 0 ||
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"path", path})) ||
         rlf_inspected_chat_open(s, path, &s->err) < 0)
         return NULL;
     struct rlf_inspected_text *l = s->calls.inspected_text;
@@ -410,7 +432,10 @@ rlf_session_detokenize(rlf_session *s, const char *path, const int32_t *ids,
                        size_t n)
 {
     struct rlf_inspected_text *l;
-    if (!s || s->err.status < 0 || open_tokenizer(s, path, &s->err, &l) < 0)
+    if (!rlf_call_begins(
+            s, __func__,
+            RLF_POINTERS({"path", path}, {"ids", n ? (const void *)ids : s})) ||
+        open_tokenizer(s, path, &s->err, &l) < 0)
         return NULL;
     const uint32_t *all = (const uint32_t *)ids,
                    most = rlf_tokenizer_vocab(l->tokenizer);

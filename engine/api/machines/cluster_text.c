@@ -45,7 +45,7 @@ parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags)
 int
 rlf_session_is_cluster(rlf_session *s)
 {
-    if (!s || s->graph || s->program.text || s->err.status < 0)
+    if (!s || s->graph || s->program.text || rlf_session_failed(s))
         return 0;
     if (s->program.clusters)
         return 1;
@@ -76,7 +76,7 @@ as_text(rlf_session *s, const rlf_cluster *cluster)
 const rlf_cluster_text *
 rlf_session_cluster(rlf_session *s, size_t i)
 {
-    if (!s || s->err.status < 0 || s->program.diags.errors)
+    if (!rlf_call_begins(s, __func__, NULL))
         return NULL;
     const rlf_ast_program *program =
         s->program.clusters ? NULL
@@ -92,7 +92,7 @@ const rlf_cluster_text *
 rlf_session_cluster_called(rlf_session *s, const char *name)
 {
     rlf_cluster *cluster;
-    if (!s || s->err.status < 0)
+    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"name", name})))
         return NULL;
     rlf_status status = rlf_cluster_open(name, s->arena, &s->program.sources,
                                          &s->program.diags, &s->err, &cluster);

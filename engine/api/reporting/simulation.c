@@ -392,7 +392,7 @@ make(rlf_session *s, rlf_err *err)
 const rlf_simulation *
 rlf_session_simulate(rlf_session *s)
 {
-    if (rlf_session_failed(s) || rlf_session_plan(s) < 0)
+    if (!rlf_call_begins(s, __func__, NULL) || rlf_session_plan(s) < 0)
         return NULL;
     if (!s->calls.simulating) {
         locale_t before = rlf_locale_enter(s->locale);

@@ -356,8 +356,19 @@ rlf_text_needs(rlf_session *s, rlf_buf *out)
 const rlf_need *
 rlf_session_need(rlf_session *s, int rank, size_t i)
 {
-    if (!rlf_text_is_dry(s) || rank < 0 || rank >= s->plan->ranks)
+    if (!s)
         return NULL;
+    rlf_why_clear(s);
+    if (!rlf_text_is_dry(s)) {
+        rlf_why(s, s->ended ? "the run was finished"
+                            : "there was no dry run (rlf_session_dry_run)");
+        return NULL;
+    }
+    if (rank < 0 || rank >= s->plan->ranks) {
+        rlf_why(s, "the plan has no rank %d: its first is 0, and it has %d",
+                rank, s->plan->ranks);
+        return NULL;
+    }
     const rlf_memory *m = &rlf_run_needs(s->run, rank)->memory;
     if (i >= m->rows.count)
         return NULL;
@@ -389,8 +400,11 @@ rlf_session_fit(rlf_session *s)
 {
     rlf_err why = RLF_ERR_NONE;
     rlf_status status = RLF_OK;
-    if (rlf_session_failed(s))
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
+    if (!s->plan)
+        return rlf_call_refuse(s, "whether it fits is known once there is a "
+                                  "plan (rlf_session_plan)");
     locale_t before = rlf_locale_enter(s->locale);
     if (rlf_text_is_dry(s))
         status = check_here(s, &s->err);

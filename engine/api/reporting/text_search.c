@@ -657,8 +657,12 @@ candidate(rlf_session *s, const rlf_search_candidate *j)
 const rlf_candidate *
 rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
 {
-    if (rlf_session_failed(s))
+    if (!rlf_call_begins(s, __func__, NULL))
         return NULL;
+    if (s->run || s->ended) { /* which has its plan */
+        rlf_call_refuse(s, "a search is made before the session is ready");
+        return NULL;
+    }
     s->options.search = true;
     if (!s->calls.found && rlf_session_plan(s) >= 0) {
         watcher w = {.watch = watch,
@@ -675,7 +679,12 @@ rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
 const rlf_candidate *
 rlf_session_candidate(rlf_session *s, size_t i)
 {
-    return s && s->calls.found && i < (size_t)s->calls.found->n_candidates
+    if (!s)
+        return NULL;
+    rlf_why_clear(s);
+    if (!s->calls.found)
+        rlf_why(s, "there was no search (rlf_session_search)");
+    return s->calls.found && i < (size_t)s->calls.found->n_candidates
                ? candidate(s, &s->calls.found->candidates[i])
                : NULL;
 }

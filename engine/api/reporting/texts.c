@@ -167,6 +167,38 @@ put_saved(rlf_session *s, rlf_buf *out)
     return true;
 }
 
+/* Writes that a run was told to end before it had begun. */
+static bool
+put_stopped(rlf_session *s, rlf_buf *out)
+{
+    if (s->stop.before_step)
+        rlf_stop_print(s->stop.signal, out);
+    return true;
+}
+
+/* Returns why a text is not there that is about something. */
+static const char *
+why_none(const rlf_session *s, rlf_text which)
+{
+    switch (which) {
+    case RLF_TEXT_NEEDS:
+        return s->ended    ? "the dry run was finished"
+               : !s->leads ? "the needs are in process 0"
+                           : "there was no dry run (rlf_session_dry_run)";
+    case RLF_TEXT_SIMULATION:
+        return "nothing was simulated (rlf_session_simulate)";
+    case RLF_TEXT_SEARCH:
+    case RLF_TEXT_SEARCHED:
+        return "there was no search (rlf_session_search)";
+    case RLF_TEXT_PROFILE:
+        return "nothing was measured (rlf_session_profile)";
+    case RLF_TEXT_CLUSTER:
+        return "nothing was planned for a cluster (--cluster)";
+    default:
+        return "there is no plan yet (rlf_session_plan)";
+    }
+}
+
 const char *
 rlf_session_text(rlf_session *s, rlf_text which)
 {
@@ -185,14 +217,22 @@ rlf_session_text(rlf_session *s, rlf_text which)
         [RLF_TEXT_PROFILE] = put_profile,
         [RLF_TEXT_OUTCOME] = put_outcome,
         [RLF_TEXT_SAVED] = put_saved,
+        [RLF_TEXT_STOPPED] = put_stopped,
     };
-    if (!s || (size_t)which >= RLF_COUNT(texts))
+    if (!s)
         return NULL;
+    rlf_why_clear(s);
+    if ((size_t)which >= RLF_COUNT(texts)) {
+        rlf_why(s, "there is no text of the number %d", (int)which);
+        return NULL;
+    }
     rlf_buf *out = &s->answer.text;
     locale_t before = rlf_locale_enter(s->locale);
     rlf_buf_clear(out);
     bool there = texts[which](s, out);
     rlf_locale_leave(before);
+    if (!there)
+        rlf_why(s, "%s", why_none(s, which));
     return !there ? NULL : out->n ? out->p : "";
 }
 
@@ -201,8 +241,11 @@ rlf_session_text(rlf_session *s, rlf_text which)
 rlf_result
 rlf_session_write(rlf_session *s)
 {
-    if (rlf_session_failed(s))
+    if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
+    if (!rlf_simulating_lengths(s->calls.simulating) && !s->calls.profile)
+        return rlf_call_refuse(s, "there is nothing to write: nothing was "
+                                  "simulated or measured");
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = rlf_simulating_write(s, &s->err);
     if (status >= 0 && s->calls.profile && s->options.table)

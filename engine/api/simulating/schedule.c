@@ -307,8 +307,12 @@ write_text(rlf_schedule *s, const char *path,
 rlf_result
 rlf_schedule_write(rlf_schedule *s)
 {
-    if (!s || s->err.status < 0 || !s->ours.pipe.places)
-        return s ? rlf_schedule_status(s) : RLF_RESULT_MEMORY;
+    if (!s || s->err.status < 0)
+        return rlf_schedule_status(s);
+    if (!s->ours.pipe.places)
+        return rlf_session_result(
+            rlf_fail(&s->err, RLF_USAGE,
+                     "there is nothing to write: no schedule was searched"));
     rlf_status status = write_text(s, s->asked.table, put_table, &s->err);
     if (status >= 0)
         status = write_text(s, s->asked.svg, put_svg, &s->err);
@@ -386,8 +390,17 @@ set_option(rlf_schedule *s, const char *name, const char *value, rlf_err *err)
 rlf_result
 rlf_schedule_set(rlf_schedule *s, const char *name, const char *value)
 {
-    return s ? rlf_session_result(set_option(s, name, value, &s->err))
-             : RLF_RESULT_MEMORY;
+    if (!s || s->err.status < 0)
+        return rlf_schedule_status(s);
+    if (!name || !value)
+        return rlf_session_result(rlf_fail(&s->err, RLF_USAGE,
+                                           "rlf_schedule_set: %s is NULL",
+                                           name ? "value" : "name"));
+    if (s->ours.pipe.places)
+        return rlf_session_result(
+            rlf_fail(&s->err, RLF_USAGE,
+                     "%s is set after the schedule was searched", name));
+    return rlf_session_result(set_option(s, name, value, &s->err));
 }
 
 /* ---- the search ---- */
@@ -437,6 +450,8 @@ rlf_schedule_search(rlf_schedule *s, rlf_watch_function *watch, void *arg)
 {
     if (!s || s->err.status < 0)
         return NULL;
+    if (s->ours.pipe.places)
+        return &s->answer;
     s->begun = rlf_clock_now();
     s->watch = watch;
     s->arg = arg;
