@@ -115,9 +115,10 @@ RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
 RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
                                               const char *text, size_t n);
 /* Ends a run as it is, also before its end, and the session, failed or not.
- * What is returned is how that end went, whatever came before: RLF_RESULT_FAILED
- * if the trace or the log could not be written completely, or if another
- * process of the run was lost meanwhile, but for a run that was told to end. */
+ * What is returned is how that end went, whatever came before:
+ * RLF_RESULT_FAILED if the trace or the log could not be written completely, or
+ * if another process of the run was lost meanwhile, but for a run that was told
+ * to end. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 /* Ends a run as rlf_session_close does, but keeps the session: it can still be
  * asked for the error of that, which its message has behind the first one, and
@@ -126,10 +127,10 @@ RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 RLF_PUBLIC rlf_result rlf_session_finish(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the program
- * is compiled. Names of options begin with "--", and are those of the command (see
- * rlf_session_option and rlflow(1)): "--seed", "--steps", "--out" (the run's
- * directory: without it nothing is written)... The value of a switch such as
- * "--resume" is "1" or "0".
+ * is compiled. Names of options begin with "--", and are those of the command
+ * (see rlf_session_option and rlflow(1)): "--seed", "--steps", "--out" (the
+ * run's directory: without it nothing is written)... The value of a switch such
+ * as "--resume" is "1" or "0".
  *
  * Under mpiexec or srun every process opens a session and takes steps; process
  * 0 sees all steps and metrics, in the others the first step is the whole run.
@@ -155,7 +156,8 @@ RLF_PUBLIC rlf_result rlf_session_plan(rlf_session *session);
 RLF_PUBLIC rlf_result rlf_session_ready(rlf_session *session);
 /* As rlf_session_ready, of a dry run: no weights are read, nothing is written,
  * and it is known then what a run would need. Refused of a session that is
- * ready or finished; after it rlf_session_ready, a step and a checkpoint are. */
+ * ready or finished; after it rlf_session_ready, a step and a checkpoint are.
+ */
 RLF_PUBLIC rlf_result rlf_session_dry_run(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
@@ -172,14 +174,14 @@ RLF_PUBLIC uint64_t rlf_session_saved(rlf_session *session);
 
 /* By a signal handler or any thread, at any time: the run is to end, for the
  * signal of that number; what is the number of no signal (0, -7) is SIGTERM.
- * The first number counts, but for SIGUSR1, which any other replaces. The step at work is finished, unless a call of a Lua
- * function in it takes longer than "--grace" seconds: then rlf_session_step
- * fails with RLF_RESULT_CUT. The next call of it saves a checkpoint, if there
- * is a directory, and returns RLF_RESULT_STOPPED; or RLF_RESULT_END where that
- * was the last step. That is no error: the session has not failed. Of several
- * processes any may be told, and all end. A run that is told before it is ready
- * leaves nothing and takes no step, but that SIGUSR1 waits for the end of the
- * first one. */
+ * The first number counts, but for SIGUSR1, which any other replaces. The step
+ * at work is finished, unless a call of a Lua function in it takes longer than
+ * "--grace" seconds: then rlf_session_step fails with RLF_RESULT_CUT. The next
+ * call of it saves a checkpoint, if there is a directory, and returns
+ * RLF_RESULT_STOPPED; or RLF_RESULT_END where that was the last step. That is
+ * no error: the session has not failed. Of several processes any may be told,
+ * and all end. A run that is told before it is ready leaves nothing and takes
+ * no step, but that SIGUSR1 waits for the end of the first one. */
 RLF_PUBLIC void rlf_session_stop(rlf_session *session, int number);
 /* The number that it has ended for, here or in another process; 0: none. */
 RLF_PUBLIC int rlf_session_stopped(const rlf_session *session);
@@ -218,8 +220,8 @@ RLF_PUBLIC const rlf_option_info *rlf_session_option(size_t i);
 typedef void rlf_log_function(void *arg, int level, const char *line);
 /* The log goes there instead of to the standard error, unless "--log" names a
  * file; with NULL as before. Which lines there are RLFLOW_LOG says; without it
- * errors, and what Lua functions print. Also of a session that has failed, whose
- * result is returned. */
+ * errors, and what Lua functions print. Also of a session that has failed,
+ * whose result is returned. */
 RLF_PUBLIC rlf_result rlf_session_log(rlf_session *session,
                                       rlf_log_function *function, void *arg);
 
@@ -248,9 +250,9 @@ RLF_PUBLIC const int32_t *rlf_hook_sample_tokens(const rlf_hook_sample *sample,
  * of ranks, by several at once where there are several. */
 typedef const char *rlf_hook_function(void *arg, const rlf_hook_sample *sample,
                                       double *value);
-/* The function behind `hook NAME = host()` in the program, before the session is
- * ready; of several for one name the last. A program that has no such hook is
- * warned of (rlf_session_warnings) once the session is ready. */
+/* The function behind `hook NAME = host()` in the program, before the session
+ * is ready; of several for one name the last. A program that has no such hook
+ * is warned of (rlf_session_warnings) once the session is ready. */
 RLF_PUBLIC rlf_result rlf_session_hook(rlf_session *session, const char *name,
                                        rlf_hook_function *function, void *arg);
 
@@ -273,16 +275,16 @@ typedef struct rlf_parameter {
 RLF_PUBLIC const rlf_parameter *rlf_session_parameter(rlf_session *session,
                                                       size_t i);
 /* The dataflow graph of the program: "text", "dot" or "json"; NULL for another
- * format. The program is compiled as by rlf_session_check: NULL, with a message,
- * where that fails. */
+ * format. The program is compiled as by rlf_session_check: NULL, with a
+ * message, where that fails. */
 RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
                                          const char *format);
 /* The text of the program in the standard form, as it was compiled, or as it is
  * in its file if it was not: that needs no more than the syntax to be right.
  * NULL, with a message, where that is wrong. */
 RLF_PUBLIC const char *rlf_session_format(rlf_session *session);
-/* Write that into its file, unless it is what stands there. Refused of a program
- * that is no file. */
+/* Write that into its file, unless it is what stands there. Refused of a
+ * program that is no file. */
 RLF_PUBLIC rlf_result rlf_session_format_file(rlf_session *session);
 
 /* ---- what a session knows of itself ---- */
@@ -367,8 +369,8 @@ RLF_PUBLIC rlf_result rlf_session_fit(rlf_session *session);
  * `tokenizer`, the path of one, lengths are in tokens, and rows are as a model
  * reads them, with special tokens between angle quotes, and what the assistant
  * says in a conversation, whose tokens are learned, between white square
- * brackets (U+27E6 and U+27E7). `tokenizer` may be NULL. A text that the session
- * keeps; NULL, with a message. */
+ * brackets (U+27E6 and U+27E7). `tokenizer` may be NULL. A text that the
+ * session keeps; NULL, with a message. */
 RLF_PUBLIC const char *rlf_session_data(rlf_session *session, const char *path,
                                         const char *split,
                                         const char *tokenizer, size_t rows);
@@ -555,8 +557,8 @@ typedef struct rlf_difference {
                        */
 } rlf_difference;
 
-/* Score i minus `other`, of the same metric of another session; NULL where it is
- * of another metric. */
+/* Score i minus `other`, of the same metric of another session; NULL where it
+ * is of another metric. */
 RLF_PUBLIC const rlf_difference *
 rlf_session_difference(rlf_session *session, size_t i, const rlf_score *other);
 
@@ -690,9 +692,9 @@ RLF_PUBLIC rlf_result rlf_session_write(rlf_session *session);
 
 /* Several models in one pipeline at the same time, the time that each waits
  * filled with work of the others; no program is needed. Times and memory are in
- * whatever units "--times" and "--memory" have. The rules are those of sessions:
- * a schedule that is NULL may be given to every function, and the first error
- * stays, with its message. */
+ * whatever units "--times" and "--memory" have. The rules are those of
+ * sessions: a schedule that is NULL may be given to every function, and the
+ * first error stays, with its message. */
 typedef struct rlf_schedule rlf_schedule;
 
 typedef struct rlf_schedule_point {
@@ -743,8 +745,8 @@ RLF_PUBLIC void rlf_session_screen(rlf_session *session, size_t columns);
  * error. */
 RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
 /* Why the last question had no answer: a sentence, without a line feed, that is
- * ready to print. "" if it had one, or if there is no more to say, as at the end
- * of a list. Valid until the next question. */
+ * ready to print. "" if it had one, or if there is no more to say, as at the
+ * end of a list. Valid until the next question. */
 RLF_PUBLIC const char *rlf_session_why(const rlf_session *session);
 /* Warnings since the last call, one per line: parts of the program without
  * effect (a name that is never read), damaged checkpoints that were replaced by
@@ -772,8 +774,8 @@ typedef struct rlf_diagnostic {
     const char *hint;              /* what to do, or NULL */
 } rlf_diagnostic;
 
-/* Those of the program in order of place, then the error that ended the run, and
- * one of its end. */
+/* Those of the program in order of place, then the error that ended the run,
+ * and one of its end. */
 RLF_PUBLIC const rlf_diagnostic *rlf_session_diagnostic(rlf_session *session,
                                                         size_t i);
 

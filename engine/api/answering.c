@@ -491,9 +491,9 @@ rlf_result
 rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
                         const char *field, const char *system, int chat)
 {
-    if (!rlf_call_begins(s, __func__,
-                         RLF_POINTERS({"model", model}, {"path", path},
-                                      {"field", field})))
+    if (!rlf_call_begins(
+            s, __func__,
+            RLF_POINTERS({"model", model}, {"path", path}, {"field", field})))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
     rlf_err *err = &s->err;

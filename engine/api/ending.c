@@ -17,9 +17,9 @@
 static const char *
 why_unsaved(const rlf_session *s)
 {
-    return s->options.dry     ? "a dry run has nothing to save"
-           : s->ended         ? "a checkpoint is saved before the run is "
-                                "finished"
+    return s->options.dry ? "a dry run has nothing to save"
+           : s->ended     ? "a checkpoint is saved before the run is "
+                            "finished"
            : s->stop.before_step
                ? "the run was told to end before its first step, and has "
                  "nothing to save"
@@ -76,7 +76,7 @@ static rlf_status
 end_run(rlf_session *s, rlf_err *err)
 {
     rlf_status status = rlf_record_end(s, err);
-    bool closed = rlf_run_close(s->run);
+    bool closed = rlf_run_close(s->closable);
     if (closed) {
         rlf_status traced = rlf_trace_close(s->logging.trace, err);
         status = status < 0 ? status : traced;
@@ -98,7 +98,7 @@ rlf_session_finish(rlf_session *s)
     rlf_err err = RLF_ERR_NONE;
     rlf_status status = end_run(s, &err);
     s->ended = true;
-    s->run = NULL;
+    s->run = s->closable = NULL;
     if (err.status < 0)
         *(rlf_session_failed(s) ? &s->end_err : &s->err) = err;
     s->end_result = rlf_session_result(err.status < 0 ? err.status : status);

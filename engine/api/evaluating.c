@@ -336,10 +336,13 @@ rlf_session_difference(rlf_session *s, size_t i, const rlf_score *other)
     const rlf_score *mine = rlf_session_score(s, i);
     if (!mine)
         return NULL;
-    if (!other || strcmp(mine->metric, other->metric) != 0) {
-        rlf_why(s, other ? "the scores are of two metrics, '%s' and '%s'"
-                         : "there is no other score than that of '%s'",
-                mine->metric, other ? other->metric : "");
+    if (!other) {
+        rlf_why(s, "there is no other score than that of '%s'", mine->metric);
+        return NULL;
+    }
+    if (strcmp(mine->metric, other->metric) != 0) {
+        rlf_why(s, "the scores are of two metrics, '%s' and '%s'", mine->metric,
+                other->metric);
         return NULL;
     }
     rlf_difference *d = &s->calls.evaluating->difference;

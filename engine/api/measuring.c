@@ -310,9 +310,8 @@ rlf_session_profile(rlf_session *s, rlf_watch_function *watch, void *arg)
     rlf_program_forget(s);
     if (s->graph || s->calls.last)
         return rlf_call_refuse(
-            s, s->graph
-                   ? "a profile is made of a session that was not compiled"
-                   : "a session has one profile, and has it already");
+            s, s->graph ? "a profile is made of a session that was not compiled"
+                        : "a session has one profile, and has it already");
     if (rlf_outputs_try(&s->outputs, &s->err) < 0)
         return rlf_session_status(s);
     profiler p = {.of = s,

@@ -83,11 +83,10 @@ source_of(rlf_session *s, rlf_sources *sources, uint32_t *out)
         return source;
     }
     rlf_status status =
-        s->program.text ? rlf_sources_take(sources, s->program.path,
-                                           s->program.text, s->program.size,
-                                           &s->err, out)
-                        : rlf_sources_read(sources, s->program.path, &s->err,
-                                           out);
+        s->program.text
+            ? rlf_sources_take(sources, s->program.path, s->program.text,
+                               s->program.size, &s->err, out)
+            : rlf_sources_read(sources, s->program.path, &s->err, out);
     return status < 0 ? NULL : rlf_sources_get(sources, *out);
 }
 
@@ -102,8 +101,8 @@ form(rlf_session *s)
     const rlf_source *source = source_of(s, sources, &index);
     if (!source)
         return NULL;
-    rlf_ast_program *program = rlf_parse(
-        sources, index, s->arena, s->graph ? &again : &s->program.diags);
+    rlf_ast_program *program = rlf_parse(sources, index, s->arena,
+                                         s->graph ? &again : &s->program.diags);
     rlf_buf_clear(&s->answer.text);
     return rlf_fmt(sources, program, &s->answer.text)
                ? rlf_sources_get(sources, index)

@@ -118,9 +118,8 @@ rlf_session_message(rlf_session *s)
     if (s->err.status < 0 && !(s->options.json && s->program.diags.errors))
         rlf_input_errors_print(s, &s->err, &s->answer.message);
     if (s->end_err.status < 0)
-        (s->options.json ? rlf_err_print_json
-                         : rlf_err_print)(&s->end_err, &s->program.sources,
-                                          &s->answer.message);
+        (s->options.json ? rlf_err_print_json : rlf_err_print)(
+            &s->end_err, &s->program.sources, &s->answer.message);
     return s->answer.message.p ? s->answer.message.p : "";
 }
 

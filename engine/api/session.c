@@ -496,12 +496,13 @@ open_run(rlf_session *s, rlf_err *err)
     if (s->options.directory && s->leads && !s->options.dry)
         rlf_inputs_note(s);
     __atomic_store_n(&s->opening.ranks, true, __ATOMIC_RELEASE);
-    rlf_status status = rlf_run_open(s->plan, &run, err, &s->run);
+    rlf_status status = rlf_run_open(s->plan, &run, err, &s->closable);
     if (status < 0 && s->leads)
         rlf_memory_advise_run(s, err);
     if (status == RLF_USER && s->leads)
         status = tell_inputs(s, err);
     RLF_TRY(status);
+    s->run = s->closable;
     __atomic_store_n(&s->opening.ranks, false, __ATOMIC_RELEASE);
     return s->leads ? begin_run(s, err) : RLF_OK;
 }

@@ -307,7 +307,7 @@ struct rlf_session {
     rlf_arena *arena;
     locale_t locale; /* numbers are read and written with a point, whatever the
                         host program's locale is */
-    rlf_err err; /* the first error, which stays */
+    rlf_err err;     /* the first error, which stays */
     rlf_err end_err; /* of the end of a run that had failed before */
 
     /* The caller's requests. */
@@ -341,8 +341,9 @@ struct rlf_session {
     rlf_comm_world *world; /* the world of more than one rank or process; else
                               NULL */
     bool leads;            /* this process writes and speaks */
-    rlf_run *run;          /* NULL: not opened yet; after an error it may be one
-                              that can only be closed */
+    rlf_run *run;          /* NULL: it is not open */
+    rlf_run *closable;     /* the run, also one that could not be opened, which
+                              can only be closed; or NULL */
     bool ended;            /* there is no run any more */
     rlf_result end_result; /* once it has ended: how that went */
     bool stuck; /* a thread of the run hangs: nothing that it may use is freed
@@ -375,13 +376,13 @@ typedef struct rlf_call_pointer {
     const void *p;
 } rlf_call_pointer;
 
-#define RLF_POINTERS(...)                             \
-    (const rlf_call_pointer[])                        \
-    {                                                 \
-        __VA_ARGS__,                                  \
-        {                                             \
-            NULL, NULL                                \
-        }                                             \
+#define RLF_POINTERS(...)      \
+    (const rlf_call_pointer[]) \
+    {                          \
+        __VA_ARGS__,           \
+        {                      \
+            NULL, NULL         \
+        }                      \
     }
 
 /* Begins a call that does something. False: it does nothing and returns what

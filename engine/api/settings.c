@@ -226,10 +226,9 @@ rlf_result
 rlf_session_set_from(rlf_session *s, const char *name, const char *value,
                      const char *variable)
 {
-    if (!rlf_call_begins(
-            s, __func__,
-            RLF_POINTERS({"name", name}, {"value", value},
-                         {"variable", variable})))
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"name", name}, {"value", value},
+                                      {"variable", variable})))
         return rlf_session_status(s);
     rlf_result result = rlf_session_set(s, name, value);
     if (result != RLF_RESULT_OK)
@@ -245,8 +244,8 @@ rlf_session_set(rlf_session *s, const char *name, const char *value)
         return rlf_session_status(s);
     rlf_program_forget(s);
     if (s->graph)
-        return rlf_call_refuse(
-            s, "%s is set after the program was compiled", name);
+        return rlf_call_refuse(s, "%s is set after the program was compiled",
+                               name);
     if (*name == '-') {
         rlf_status status = set_option(s, name, value, &s->err);
         if (status >= 0)

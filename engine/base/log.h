@@ -53,8 +53,8 @@ rlf_log_says(const rlf_log *log, rlf_log_level level, rlf_log_sub sub)
 {
     return log && log->sink && level <= log->most[sub];
 }
-/* Say it, as a terminal may show it on one line (rlf_buf_line). One above 1,000 bytes
- * is cut, and ends with "..." and its whole length. */
+/* Say it, as a terminal may show it on one line (rlf_buf_line). One above 1,000
+ * bytes is cut, and ends with "..." and its whole length. */
 void rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

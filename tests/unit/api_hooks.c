@@ -1,6 +1,6 @@
 /* Hooks that are functions of the program which uses the library: those that
- * are given under a wrong name, the reasons that they give, and the lines of the
- * log in which all that stands. */
+ * are given under a wrong name, the reasons that they give, and the lines of
+ * the log in which all that stands. */
 #include "engine/rlflow.h"
 #include "tests/tap.h"
 
@@ -113,6 +113,13 @@ test_names(void)
     ok(rlf_session_ready(s) == RLF_RESULT_PROGRAM &&
            strstr(rlf_session_message(s), "hint: rlf_session_hook gives it"),
        "where there are none, that is said");
+    rlf_session_close(s);
+
+    s = opened("");
+    ok(rlf_session_dry_run(s) == RLF_RESULT_PROGRAM &&
+           !rlf_session_text(s, RLF_TEXT_NEEDS) && !rlf_session_need(s, 0, 0) &&
+           rlf_session_text(s, RLF_TEXT_NOTES) && !rlf_session_steps(s),
+       "a run that could not be opened is not asked");
     rlf_session_close(s);
 
     s = opened("");

@@ -44,8 +44,10 @@ test_dry_run(void)
     is_str(rlf_session_why(s), "a dry run has no weights", "... and says so");
     ok(rlf_session_need(s, 0, 0) && !rlf_session_need(s, 1, 0),
        "it has the needs of its rank alone");
-    is_str(rlf_session_why(s), "the plan has no rank 1: its first is 0, and it "
-                               "has 1", "... and says so");
+    is_str(rlf_session_why(s),
+           "the plan has no rank 1: its first is 0, and it "
+           "has 1",
+           "... and says so");
     ok(!rlf_session_failed(s), "which fails nothing");
     ok(rlf_session_step(s) == RLF_RESULT_USAGE, "it refuses a step");
     has(s, RLF_RESULT_USAGE, "a dry run takes no step", "a step");
@@ -99,8 +101,8 @@ test_save(const char *directory)
     rlf_session_step(s);
     ok(rlf_session_save(s) == RLF_RESULT_USAGE,
        "a run without a directory saves nothing");
-    has(s, RLF_RESULT_USAGE,
-        "a checkpoint needs a directory: --out names it", "no --out");
+    has(s, RLF_RESULT_USAGE, "a checkpoint needs a directory: --out names it",
+        "no --out");
     rlf_session_close(s);
 
     s = opened();
@@ -118,8 +120,8 @@ test_save(const char *directory)
     ok(rlf_session_finish(s) == RLF_RESULT_OK &&
            rlf_session_save(s) == RLF_RESULT_USAGE,
        "a finished run saves no more");
-    has(s, RLF_RESULT_USAGE,
-        "a checkpoint is saved before the run is finished", "finished");
+    has(s, RLF_RESULT_USAGE, "a checkpoint is saved before the run is finished",
+        "finished");
     ok(rlf_session_close(s) == RLF_RESULT_OK, "its end was a good one");
 }
 
@@ -195,7 +197,8 @@ test_first_error(void)
     size_t done;
     rlf_session *s = rlf_session_open(path);
     rlf_session_screen(s, 80);
-    ok(rlf_session_set(s, "--steps", "0") == RLF_RESULT_USAGE, "a wrong option");
+    ok(rlf_session_set(s, "--steps", "0") == RLF_RESULT_USAGE,
+       "a wrong option");
     is_str(rlf_session_message(s), first, "... is told");
     const rlf_result results[] = {
         rlf_session_set(s, "--steps", "2"),
@@ -308,8 +311,7 @@ test_questions(void)
     ok(!rlf_session_text(s, RLF_TEXT_PLAN) &&
            strstr(rlf_session_why(s), "no plan"),
        "no plan yet");
-    ok(!rlf_session_text(s, (rlf_text)99) &&
-           strstr(rlf_session_why(s), "99"),
+    ok(!rlf_session_text(s, (rlf_text)99) && strstr(rlf_session_why(s), "99"),
        "no text of that number");
     ok(!rlf_session_candidate(s, 0) && *rlf_session_why(s), "no search");
     ok(!rlf_session_answer(s, 0) && *rlf_session_why(s), "no answers");
@@ -323,8 +325,7 @@ test_questions(void)
            "a graph has no form 'xml': it has text, dot and json",
            "... for that reason");
     ok(isnan(rlf_session_metric(s, "x\ny")), "no such metric");
-    is_str(rlf_session_why(s),
-           "the last step has reported no metric 'x\\010y'",
+    is_str(rlf_session_why(s), "the last step has reported no metric 'x\\010y'",
            "... for that reason, on one line");
     ok(isfinite(rlf_session_metric(s, "reward")) && !*rlf_session_why(s),
        "an answer needs no reason");
@@ -367,8 +368,11 @@ test_stop(void)
 {
     static const struct {
         int number, want;
-    } cases[] = {{SIGTERM, SIGTERM}, {SIGINT, SIGINT}, {0, SIGTERM},
-                 {-7, SIGTERM},      {10000, SIGTERM}};
+    } cases[] = {{SIGTERM, SIGTERM},
+                 {SIGINT, SIGINT},
+                 {0, SIGTERM},
+                 {-7, SIGTERM},
+                 {10000, SIGTERM}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rlf_session *s = opened();
         rlf_session_stop(s, cases[i].number);
@@ -414,8 +418,7 @@ test_null(void)
     rlf_session *s;
     size_t n = 1, done;
     const char *texts[] = {NULL};
-#define REFUSES(call, what) \
-    (s = opened(), (void)(call), refuses(s, what))
+#define REFUSES(call, what) (s = opened(), (void)(call), refuses(s, what))
     refuses(rlf_session_open(NULL), "rlf_session_open: path");
     refuses(rlf_session_open_text("x", NULL, 0), "rlf_session_open_text: text");
     REFUSES(rlf_session_set(s, NULL, "1"), "rlf_session_set: name");

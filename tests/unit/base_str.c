@@ -281,10 +281,10 @@ lines(void)
     is_str(buf.p, "a\n\tb\\027\\127\\194\\155",
            "a text has escapes for what is no line feed or tab");
     rlf_buf_clear(&buf);
-    static const char mixed[] = "\xff\xc3\xa9\xe2\x82|\x9b[1m\xf0\x9f\x98\x80\xc2";
+    static const char mixed[] =
+        "\xff\xc3\xa9\xe2\x82|\x9b[1m\xf0\x9f\x98\x80\xc2";
     rlf_buf_shown(&buf, mixed, sizeof mixed - 1);
-    is_str(buf.p,
-           "\\255\xc3\xa9\\226\\130|\\155[1m\xf0\x9f\x98\x80\\194",
+    is_str(buf.p, "\\255\xc3\xa9\\226\\130|\\155[1m\xf0\x9f\x98\x80\\194",
            "... and for each byte that is no UTF-8");
     rlf_buf_clear(&buf);
     rlf_buf_line(&buf, "%s: %s\n", "a\nb\n", "\033[1m\n");

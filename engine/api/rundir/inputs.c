@@ -252,7 +252,7 @@ add_lua(collector *c, const char *name, const char *path, const rlf_resource *r,
                          .dirs = &s->graph->stdlib,
                          .n_dirs = s->graph->stdlib ? 1 : 0,
                          .per = per};
-    if (s->run) {
+    if (s->closable) {
         spec.instructions = (uint64_t)number_of(r, "instructions");
         spec.memory = (uint64_t)number_of(r, "memory");
         spec.time = number_of(r, "time");
