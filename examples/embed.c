@@ -91,7 +91,10 @@ show_end(rlf_session *s)
     for (; (w = rlf_session_weight(s, "actor", n)); n++)
         for (uint64_t k = 0; k < w->rows * w->cols; k++)
             sum += (double)w->data[k] * w->data[k];
-    printf("actor: %zu tensors, norm %.3f\n", n, sqrt(sum));
+    if (n)
+        printf("actor: %zu tensors, norm %.3f\n", n, sqrt(sum));
+    else /* parts of it on several ranks, a GPU */
+        printf("actor: %s\n", rlf_session_why(s));
     const char *sample = rlf_session_sample(s, 0);
     if (sample)
         printf("%s\n", sample);
