@@ -35,6 +35,8 @@
  *              that result, or NULL, and does nothing. An impossible call
  *              (RLF_RESULT_USAGE) is such an error. Questions have answers as
  *              before; the session can be finished, and has to be closed.
+ *              Whoever reads files beside a run (rlf_session_tokenize) opens
+ *              another session for that, whose errors do not end the run.
  *   questions  All other calls are questions. They run nothing, and a session
  *              never fails by them. What is not there by that name, or has no
  *              number i, is NULL, NaN or 0; rlf_session_why says why. Lists are

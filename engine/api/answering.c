@@ -198,11 +198,11 @@ warn_score(const char *lora, rlf_err *err, rlf_buf *warnings)
     rlf_safetensors *file;
     RLF_TRY(rlf_adapter_tensors_open(lora, err, &file));
     if (rlf_adapter_tensors_score(file))
-        rlf_buf_printf(warnings,
-                       "%s has a scalar head, " RLF_ADAPTER_SCORE
-                       ", that was trained with the adapter: answers are by "
-                       "the language head, and it is not read\n",
-                       lora);
+        rlf_buf_line(warnings,
+                     "%s has a scalar head, " RLF_ADAPTER_SCORE
+                     ", that was trained with the adapter: answers are by "
+                     "the language head, and it is not read\n",
+                     lora);
     rlf_safetensors_close(file);
     return RLF_OK;
 }
@@ -211,11 +211,11 @@ static void
 warn_untied(const rlf_model_config *config, const char *path, rlf_buf *warnings)
 {
     if (config->untied)
-        rlf_buf_printf(warnings,
-                       "%s: its files have an lm_head.weight that is not the "
-                       "embedding, though config.json has "
-                       "\"tie_word_embeddings\": true: that head is taken\n",
-                       path);
+        rlf_buf_line(warnings,
+                     "%s: its files have an lm_head.weight that is not the "
+                     "embedding, though config.json has "
+                     "\"tie_word_embeddings\": true: that head is taken\n",
+                     path);
 }
 
 /* Angles are those of the whole context, whatever is asked: an answer does not
@@ -225,12 +225,12 @@ warn_stretched(const rlf_model_config *config, const char *path,
                rlf_buf *warnings)
 {
     if (rlf_rope_is_stretched(&config->rope, config->context))
-        rlf_buf_printf(warnings,
-                       "%s: its %s rotations are stretched for its context of "
-                       "%d tokens: a program whose sequences have at most %.0f "
-                       "has other log-probabilities\n",
-                       path, rlf_rope_kind(config->rope.kind), config->context,
-                       config->rope.original);
+        rlf_buf_line(warnings,
+                     "%s: its %s rotations are stretched for its context of "
+                     "%d tokens: a program whose sequences have at most %.0f "
+                     "has other log-probabilities\n",
+                     path, rlf_rope_kind(config->rope.kind), config->context,
+                     config->rope.original);
 }
 
 /* The shape with its adapter. */

@@ -587,7 +587,7 @@ rlf_session_ready(rlf_session *s)
 {
     if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
-    if (s->options.dry)
+    if (s->run && s->options.dry)
         return rlf_call_refuse(s, "a dry run does not become ready for a step");
     return ready(s);
 }

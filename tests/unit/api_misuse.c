@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char path[1024];
 
@@ -505,6 +506,23 @@ test_schedule(void)
     rlf_schedule_close(s);
 }
 
+/* The name of a model with a line feed stands on the line of its warning. */
+static void
+test_warning(const char *source, const char *directory)
+{
+    char model[1200], name[100];
+    snprintf(model, sizeof model, "%s/tests/data/models/longrope", source);
+    snprintf(name, sizeof name, "%s/two\nlines", directory);
+    rlf_session *s = opened();
+    ok(symlink(model, name) == 0, "a model of that name");
+    rlf_session_prompt(s, name, NULL, 0, 0);
+    const char *line = rlf_session_warnings(s);
+    ok(strstr(line, "two\\010lines: its ") && strlen(line) > 1 &&
+           strchr(line, '\n') == line + strlen(line) - 1,
+       "a warning is one line, whatever the name of the model");
+    rlf_session_close(s);
+}
+
 int
 main(void)
 {
@@ -519,6 +537,7 @@ main(void)
     test_dry_run();
     test_late_dry_run();
     test_save(out);
+    test_warning(source, directory);
     snprintf(clean, sizeof clean, "rm -rf %s", directory);
     ok(system(clean) == 0, "its directory is removed");
     test_before();
