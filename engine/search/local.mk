@@ -9,7 +9,7 @@ libsearch_a_SOURCES = \
 	%D%/descend.c %D%/descend.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_state.h \
-	%D%/pareto.c %D%/pareto.h \
+	%D%/pareto.c %D%/pareto.h %D%/pareto_state.h %D%/words.c \
 	%D%/fixed_rows.c %D%/fixed_rows.h \
 	%D%/gather.c %D%/gather.h \
 	%D%/pipelines.c %D%/pipelines.h \

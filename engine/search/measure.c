@@ -36,14 +36,27 @@ rlf_measure_halves(const rlf_pareto *f, int model)
     return halves;
 }
 
-static uint32_t
-tokens_of(const rlf_pareto *f, int model, int step)
+uint32_t
+rlf_measure_tokens(const rlf_pareto *f, int model, int step)
 {
     uint32_t longest = f->longest[model];
     uint32_t most = longest > RLF_CAP_TOKENS ? longest : RLF_CAP_TOKENS;
-    return step == 1                  ? longest
-           : step >= RLF_VARIANT_HALF ? most >> (step - RLF_VARIANT_HALF + 1)
-                                      : most << (step - 1);
+    int whole = step % RLF_VARIANT_QUARTER;
+    uint32_t tokens = whole == 1 ? longest
+                      : whole >= RLF_VARIANT_HALF
+                          ? most >> (whole - RLF_VARIANT_HALF + 1)
+                          : most << (whole ? whole - 1 : 0);
+    return tokens + tokens / RLF_VARIANT_QUARTERS *
+                        (uint32_t)(step / RLF_VARIANT_QUARTER);
+}
+
+uint32_t
+rlf_measure_more(const rlf_pareto *f, int model, int step)
+{
+    int halves = rlf_measure_halves(f, model);
+    if (step != 1)
+        return 2 * rlf_measure_tokens(f, model, step);
+    return (uint32_t)RLF_CAP_TOKENS >> (halves ? halves - 1 : 0);
 }
 
 void
@@ -57,7 +70,7 @@ rlf_measure_words(const rlf_pareto *f, int model, const rlf_node_class *call,
         row->schedule = schedule_of(variant);
     }
     if (call && call->work != RLF_WORK_GENERATE && step)
-        row->tokens = (int)tokens_of(f, model, step);
+        row->tokens = (int)rlf_measure_tokens(f, model, step);
 }
 
 int

@@ -28,6 +28,10 @@ enum {
     RLF_VARIANT_STEPS = 4,
     RLF_VARIANT_READ_STEPS = 9,
     RLF_VARIANT_HALF = 16,
+    /* Added to a step once to three times: a quarter more of its tokens each
+     * time. */
+    RLF_VARIANT_QUARTER = 32,
+    RLF_VARIANT_QUARTERS = 4,
 };
 
 /* Seconds of a generation with fewer and fewer pages, of the stages that were
@@ -78,6 +82,9 @@ int rlf_measure_call(const rlf_call_measure *m, const rlf_node *node);
 /* Tokens of a micro-batch, by the steps of a variant: how often the default can
  * be halved until it is a sequence or less. */
 int rlf_measure_halves(const rlf_pareto *pareto, int model);
+/* The same of one step, and of the next larger one. */
+uint32_t rlf_measure_tokens(const rlf_pareto *pareto, int model, int step);
+uint32_t rlf_measure_more(const rlf_pareto *pareto, int model, int step);
 /* The words of a variant, into a place row of that call. */
 void rlf_measure_words(const rlf_pareto *pareto, int model,
                        const rlf_node_class *call, int variant,

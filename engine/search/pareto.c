@@ -6,14 +6,17 @@
 
 #include "engine/layout/lanes.h"
 #include "engine/search/lanes.h"
-#include "engine/search/measure.h"
 #include "engine/search/model_moves.h"
 #include "engine/search/fixed_rows.h"
+#include "engine/search/pareto_state.h"
 #include "engine/search/program.h"
 #include "engine/search/shards.h"
 #include "engine/timing/measured.h"
 
-enum { MOST_STAGES = 64 };
+enum {
+    MOST_STAGES = 64,
+    MOST_LAYOUTS = 1024, /* of a call on a mesh, with all words */
+};
 
 /* ---- layouts ---- */
 
@@ -23,31 +26,6 @@ typedef struct layouts {
     int n[RLF_SEARCH_CALLS];            /* those that none beats, */
     int others[RLF_SEARCH_CALLS];       /* and behind them the other cuts */
 } layouts;
-
-/* One model's. */
-typedef struct options_of {
-    rlf_pareto *pareto;
-    rlf_arena *arena;
-    rlf_call_measure measure;
-    rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
-    int n[RLF_SEARCH_CALLS];
-    int seen, meshes;        /* of all models: how many of how many */
-    bool may_stop;           /* there are choices for all calls */
-    rlf_err *why;            /* per call: the last layout that could not be */
-    struct trained *trained; /* updates that were measured for lanes */
-} options_of;
-
-enum {
-    MOST_LAYOUTS = 1024, /* of a call on a mesh, with all words */
-    MANY = 128,          /* devices; with more only words that save memory */
-    SPLIT = 16,          /* stages up to which a split backward is looked at */
-};
-
-static bool
-is_called(const options_of *o, int c)
-{
-    return o->pareto->calls[c].model == o->measure.model;
-}
 
 /* Says whether it is to stop; also tells who looks how far it is. */
 static bool
@@ -75,17 +53,15 @@ any_on(const options_of *o, const rlf_cluster_mesh *mesh, const rlf_choice *at)
 {
     bool any = false;
     for (int c = 0; c < o->pareto->problem.n_calls; c++)
-        any |= is_called(o, c) &&
+        any |= rlf_pareto_calls(o, c) &&
                rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->pareto, c),
                                           mesh->first, mesh->n) &&
                (!at || allows_cut(o, c, at));
     return any;
 }
 
-/* Measures a layout, with words; its choices are added to those of the calls of
- * `only` (-1: of all). */
-static void
-look_at(options_of *o, const rlf_choice *at, int only)
+void
+rlf_pareto_look(options_of *o, const rlf_choice *at, int only)
 {
     rlf_err err = RLF_ERR_NONE;
     if (is_stopped(o))
@@ -98,213 +74,10 @@ look_at(options_of *o, const rlf_choice *at, int only)
         return;
     }
     for (int c = 0; c < o->pareto->problem.n_calls; c++)
-        if (is_called(o, c) && (only < 0 || only == c) &&
+        if (rlf_pareto_calls(o, c) && (only < 0 || only == c) &&
             allows_cut(o, c, at) && o->measure.choice[c].seconds > 0 &&
             o->n[c] < MOST_LAYOUTS)
             o->all[c][o->n[c]++] = o->measure.choice[c];
-}
-
-/* None of them, or one. */
-static bool
-is_one(int bits)
-{
-    return !(bits & (bits - 1));
-}
-
-/* Adds a layout with those words of a place row, if they are not its own. */
-static void
-add_variant(options_of *o, int call, const rlf_choice *layout, int variant)
-{
-    rlf_choice at = *layout;
-    at.variant = variant;
-    if (variant != layout->variant)
-        look_at(o, &at, call);
-}
-
-/* May the search say how many tokens micro-batches of the call have? */
-static bool
-may_cut(const options_of *o, int call)
-{
-    const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, call);
-    return !(fixed && fixed->tokens > 0);
-}
-
-/* Are micro-batches of one sequence less than the default? */
-static bool
-has_fewest(const options_of *o, int call)
-{
-    return o->pareto->problem.calls[call].kind != RLF_STAGE_GENERATE &&
-           rlf_measure_halves(o->pareto, o->measure.model) && may_cut(o, call);
-}
-
-/* Of n choices those that another one with the same cut comes before are left
- * out, since both have the same words. */
-static int
-take_cuts(rlf_choice *list, int n)
-{
-    int left = 0;
-    for (int k = 0; k < n; k++) {
-        bool is_there = false;
-        for (int i = 0; i < left; i++)
-            is_there |= list[i].tp == list[k].tp && list[i].pp == list[k].pp;
-        if (!is_there)
-            list[left++] = list[k];
-    }
-    return left;
-}
-
-/* Leaves the call's layouts that no other beats: of an update with the default
- * tokens or with those of one sequence, which have the least activations and
- * keep the most stages at work. */
-static int
-list_layouts(options_of *o, int call)
-{
-    int n = o->n[call];
-    bool update = o->pareto->problem.calls[call].kind == RLF_STAGE_UPDATE;
-    for (int k = 0; k < n && update && has_fewest(o, call); k++)
-        add_variant(o, call, &o->all[call][k], RLF_VARIANT_TOKENS);
-    n = rlf_choices_front(o->all[call], o->n[call]);
-    return o->n[call] = take_cuts(o->all[call], n);
-}
-
-/* Adds a layout with each of those words, and tokens of that step. */
-static void
-add_words(options_of *o, int call, const rlf_choice *layout, int step, int most)
-{
-    for (int words = 0; words <= most; words++)
-        if ((words & ~most) == 0 && is_one(words & RLF_VARIANT_SCHEDULES))
-            add_variant(o, call, layout, step * RLF_VARIANT_TOKENS | words);
-}
-
-/* An update of that layout, with the words of a place row. */
-static void
-vary_update(options_of *o, int call, const rlf_choice *at)
-{
-    bool many = o->pareto->problem.devices > MANY;
-    bool room = o->pareto->options.room; /* words that cost memory are no use */
-    bool split = at->pp > 1 && at->pp <= SPLIT && !many && !room;
-    int schedules = split ? RLF_VARIANT_SCHEDULES : 0;
-    int most =
-        (at->dp > 1 ? RLF_VARIANT_ZERO : 0) | schedules | RLF_VARIANT_RECOMPUTE;
-    most = rlf_fixed_rows_free(rlf_fixed_rows_call(o->pareto, call), most);
-    add_words(o, call, at, 0, most);
-    if (has_fewest(o, call))
-        add_words(o, call, at, 1, most);
-    if (many || room || !may_cut(o, call))
-        return;
-    for (int half = 1; half < rlf_measure_halves(o->pareto, o->measure.model);
-         half++)
-        add_words(o, call, at, RLF_VARIANT_HALF + half - 1, most);
-    for (int step = 2; step < RLF_VARIANT_STEPS; step++)
-        add_variant(o, call, at, step * RLF_VARIANT_TOKENS);
-}
-
-/* A model with one call, that nothing changes, may lie in host memory. */
-static bool
-may_offload(const options_of *o)
-{
-    const rlf_graph *graph = o->pareto->options.graph;
-    const rlf_call_measure *m = &o->measure;
-    int calls = 0;
-    for (int c = 0; c < o->pareto->problem.n_calls; c++)
-        calls += is_called(o, c);
-    for (size_t i = 0; i < graph->nodes.count; i++)
-        if (graph->nodes.data[i].class->work == RLF_WORK_WEIGHTS &&
-            graph->nodes.data[i].receiver == m->model)
-            return false;
-    const rlf_place_row *fixed = rlf_fixed_rows_model(o->pareto, m->model);
-    return calls == 1 && !m->trains && !m->unified &&
-           rlf_fixed_rows_free(fixed, RLF_VARIANT_OFFLOAD);
-}
-
-/* Other micro-batches of a reading must save that part of its seconds, or, as
- * it keeps no activations, LIGHTER of its bytes. */
-#define WORTH 0.01
-#define LIGHTER 0.05
-/* One in between is a choice that saves that part of the one before: each
- * choice more is one that a search of as many moves looks less well at. */
-#define DISTINCT 0.7
-
-/* Seconds of a layout with those words, which is added; INFINITY: it is none.
- */
-static double
-seconds_of(options_of *o, int call, const rlf_choice *layout, int variant)
-{
-    int n = o->n[call];
-    rlf_choice at = *layout;
-    at.variant = variant;
-    look_at(o, &at, call);
-    return o->n[call] > n ? o->all[call][n].seconds : INFINITY;
-}
-
-/* Weights in host memory are copied for each micro-batch of a reading: larger
- * ones are looked at while each doubling saves more than WORTH. */
-static void
-read_more(options_of *o, int call, const rlf_choice *at, int offload)
-{
-    double before = seconds_of(o, call, at, offload), kept = before;
-    int last = -1; /* the last choice; `kept` is of the one before it */
-    for (int step = 2; step < RLF_VARIANT_READ_STEPS; step++) {
-        int n = o->n[call];
-        double now =
-            seconds_of(o, call, at, offload | step * RLF_VARIANT_TOKENS);
-        if (!(now < (1 - WORTH) * before)) {
-            o->n[call] = n;
-            break;
-        }
-        if (last >= 0 && before > (1 - DISTINCT) * kept) {
-            o->all[call][last] = o->all[call][n];
-            o->n[call] = n;
-        } else {
-            kept = last >= 0 ? before : kept;
-            last = n;
-        }
-        before = now;
-    }
-}
-
-/* Micro-batches of one sequence. */
-static void
-read_less(options_of *o, int call, const rlf_choice *at)
-{
-    int n = o->n[call];
-    double seconds = seconds_of(o, call, at, RLF_VARIANT_TOKENS);
-    const rlf_choice *now = &o->all[call][n];
-    bool lighter = isfinite(seconds) &&
-                   now->kept + now->own < (1 - LIGHTER) * (at->kept + at->own);
-    if (!lighter && !(seconds < (1 - WORTH) * at->seconds))
-        o->n[call] = n;
-}
-
-static void
-vary_reading(options_of *o, int call, const rlf_choice *at)
-{
-    bool reads = o->pareto->problem.calls[call].kind == RLF_STAGE_READ;
-    int offload = may_offload(o) ? RLF_VARIANT_OFFLOAD : 0;
-    add_variant(o, call, at, offload);
-    if (has_fewest(o, call))
-        read_less(o, call, at);
-    if (reads &&
-        rlf_measure_offload(o->pareto, o->measure.model, offload) > 0 &&
-        !o->measure.unified && may_cut(o, call) && !o->pareto->options.room)
-        read_more(o, call, at, offload);
-}
-
-/* Words of a place row, for the layouts of a call that no other beats. */
-static void
-vary(options_of *o, int call)
-{
-    bool update = o->pareto->problem.calls[call].kind == RLF_STAGE_UPDATE;
-    int n = list_layouts(o, call);
-    rlf_choice *cuts = RLF_NEW_ARRAY(o->arena, rlf_choice, n + 1);
-    memcpy(cuts, o->all[call], sizeof *cuts * (size_t)n);
-    for (int k = 0; k < n; k++) {
-        if (update)
-            vary_update(o, call, &cuts[k]);
-        else
-            vary_reading(o, call, &cuts[k]);
-        o->n[call] = rlf_choices_front(o->all[call], o->n[call]);
-    }
 }
 
 /* Does a place row ask for that tp, or that pp? */
@@ -314,7 +87,7 @@ said(const options_of *o, const rlf_choice *at, bool tp)
     bool any = false;
     for (int c = 0; c < o->pareto->problem.n_calls; c++) {
         const rlf_place_row *fixed = rlf_fixed_rows_call(o->pareto, c);
-        any |= is_called(o, c) && fixed &&
+        any |= rlf_pareto_calls(o, c) && fixed &&
                (tp ? fixed->tp == at->tp : fixed->pp == at->pp);
     }
     return any;
@@ -337,7 +110,7 @@ look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
                          (pp <= MOST_STAGES || said(o, &at, false));
             if (usual && tp * pp * at.dp == mesh->n &&
                 at.dp <= RLF_MOST_LANES && any_on(o, mesh, &at))
-                look_at(o, &at, -1);
+                rlf_pareto_look(o, &at, -1);
         }
 }
 
@@ -373,11 +146,11 @@ look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
     int n_cuts[RLF_SEARCH_CALLS];
     look_at_layouts(o, mesh, machine);
     for (int c = 0; c < n_calls; c++) {
-        n_cuts[c] = o->pareto->problem.devices <= MANY ? o->n[c] : 0;
+        n_cuts[c] = o->pareto->problem.devices <= RLF_PARETO_MANY ? o->n[c] : 0;
         cuts[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, n_cuts[c] + 1);
         memcpy(cuts[c], o->all[c], sizeof *o->all[c] * (size_t)n_cuts[c]);
-        if (is_called(o, c))
-            vary(o, c);
+        if (rlf_pareto_calls(o, c))
+            rlf_pareto_vary(o, c);
     }
     for (int c = 0; c < n_calls; c++) {
         out->n[c] = rlf_choices_front(o->all[c], o->n[c]);
@@ -404,7 +177,7 @@ alike(const rlf_pareto *f, const rlf_cluster_mesh *a, const rlf_cluster_mesh *b)
 static bool
 is_measured(const options_of *o, int c)
 {
-    return is_called(o, c) &&
+    return rlf_pareto_calls(o, c) &&
            (!o->measure.untimed ||
             o->pareto->problem.calls[c].kind == RLF_STAGE_UPDATE);
 }
@@ -413,7 +186,7 @@ is_measured(const options_of *o, int c)
 static bool
 is_on(const options_of *o, int c, const rlf_cluster_mesh *mesh)
 {
-    return is_called(o, c) &&
+    return rlf_pareto_calls(o, c) &&
            rlf_fixed_rows_allow_ranks(rlf_fixed_rows_call(o->pareto, c),
                                       mesh->first, mesh->n);
 }
@@ -451,8 +224,9 @@ static bool
 may_give_room(const options_of *o, const rlf_cluster_mesh *mesh)
 {
     int times = o->pareto->problem.devices / mesh->n;
-    return !o->pareto->options.room || is_one(mesh->n) ||
-           (times * mesh->n == o->pareto->problem.devices && is_one(times)) ||
+    return !o->pareto->options.room || rlf_pareto_is_one(mesh->n) ||
+           (times * mesh->n == o->pareto->problem.devices &&
+            rlf_pareto_is_one(times)) ||
            rlf_fixed_rows_name_mesh(o->pareto, mesh);
 }
 
@@ -486,7 +260,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
     }
     for (int c = 0; c < o->pareto->problem.n_calls; c++) {
         rlf_problem_call *call = &o->pareto->problem.calls[c];
-        if (!is_called(o, c))
+        if (!rlf_pareto_calls(o, c))
             continue;
         call->choices =
             RLF_NEW_ARRAY(o->arena, rlf_choice, room[c] + others[c]);
@@ -560,7 +334,7 @@ may_train(void *arg, const rlf_cluster_mesh *mesh)
     const options_of *o = arg;
     bool may = true;
     for (int c = 0; c < o->pareto->problem.n_calls; c++)
-        may &= !is_called(o, c) || is_on(o, c, mesh) ||
+        may &= !rlf_pareto_calls(o, c) || is_on(o, c, mesh) ||
                o->pareto->problem.calls[c].kind != RLF_STAGE_UPDATE;
     return may;
 }
@@ -713,7 +487,7 @@ add_choices(rlf_pareto *f, int model, const rlf_cluster_mesh *meshes, int n,
     if (o.measure.untimed)
         RLF_TRY(take_choices(f, model, false, arena, err));
     for (int c = 0; c < f->problem.n_calls; c++)
-        if (is_called(&o, c) && !f->problem.calls[c].n_choices)
+        if (rlf_pareto_calls(&o, c) && !f->problem.calls[c].n_choices)
             return fail_to_cut(&o, c, err);
     return RLF_OK;
 }

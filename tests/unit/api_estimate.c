@@ -477,7 +477,7 @@ int
 main(void)
 {
     const char *set = getenv("RLFLOW_TEST_ESTIMATE");
-    int first = 0, n = 120, print = 0, compared = 0;
+    int first = 0, n = 360, print = 0, compared = 0;
     if (set && sscanf(set, "%d,%d", &n, &print) == 2) {
         first = n;
         n = print;
