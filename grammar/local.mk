@@ -39,6 +39,7 @@ libgrammar_a_SOURCES = \
 	%D%/literal.c \
 	%D%/literal.h \
 	%D%/lower.c \
+	%D%/demand.c \
 	%D%/lower.h \
 	%D%/other_names.c \
 	%D%/matcher.h \

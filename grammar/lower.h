@@ -1,7 +1,7 @@
 /* Declarations that the files of lowering share: lower.c makes nodes of items,
- * ahead.c finds those that are made ahead, pair.c joins readings, program.c
- * makes expression programs of terms, vocab.c those over the vocabulary.
- * Private to grammar. */
+ * demand.c finds where terms are computed, ahead.c what is made ahead, pair.c
+ * joins readings, program.c makes expression programs of terms, vocab.c those
+ * over the vocabulary. Private to grammar. */
 #ifndef RLF_GRAMMAR_LOWER_H
 #define RLF_GRAMMAR_LOWER_H
 
@@ -42,6 +42,12 @@ typedef struct rlf_lower {
     bool looking, ahead;             /* the item in hand */
     uint32_t programs;               /* the number of expression nodes */
 } rlf_lower;
+
+/* ---- demand.c ---- */
+
+/* Note at each item of a region, and of those inside, the terms that it is the
+ * first to need. */
+void rlf_lower_demands(rlf_lower *l, int part);
 
 /* ---- ahead.c ---- */
 
