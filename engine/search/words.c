@@ -14,6 +14,7 @@
 enum {
     SPLIT = 16, /* stages up to which a split backward is looked at */
     FINE = 16,  /* ranks of layouts that have all numbers of tokens */
+    FEW = 96,   /* devices; with more no tokens between steps are looked at */
 };
 
 /* Adds a layout with those words of a place row, if they are not its own. */
@@ -154,7 +155,7 @@ add_between(options_of *o, int call, const rlf_choice *at, int quarters)
     const rlf_pareto *f = o->pareto;
     int model = o->measure.model, step = at->variant / RLF_VARIANT_TOKENS;
     uint32_t more = rlf_measure_more(f, model, step);
-    if (at->count > FINE || f->problem.devices > RLF_PARETO_MANY)
+    if (at->count > FINE || f->problem.devices > FEW)
         return;
     for (int k = quarters; k < RLF_VARIANT_QUARTERS; k += quarters) {
         int other = k * RLF_VARIANT_QUARTER;
