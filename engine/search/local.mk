@@ -6,6 +6,7 @@ libsearch_a_SOURCES = \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
 	%D%/calls.c %D%/call_memory.c %D%/calls.h \
+	%D%/call_work.h %D%/call_pieces.c %D%/call_generation.c %D%/call_passes.c \
 	%D%/descend.c %D%/descend.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_state.h \
