@@ -1,5 +1,5 @@
-/* The state of an estimator, private to estimate.c, estimate_moves.c and
- * estimate_least.c.
+/* The state of an estimator, private to estimate.c and the files
+ * estimate_*.c.
  *
  * Operations are the runs of calls and the moves of weights before them, in the
  * order of the program; operation i is call i's run, MOST + i its move. */
@@ -78,6 +78,17 @@ double rlf_estimate_longer(rlf_estimator *e, int i);
 /* The moves and the sums of models of the placement at hand, of which it is
  * known who shares ranks with whom. */
 void rlf_estimate_moves_look(rlf_estimator *e);
+
+/* ---- estimate_period.c ---- */
+
+/* Returns the seconds from step to step of the placement at hand, of which
+ * seconds and moves are known; INFINITY where a step is longer than `limit` and
+ * nothing is made more than a step ahead. */
+double rlf_estimate_unroll(const rlf_estimator *e, double limit);
+/* When calls ([MOST]) begin and end in a step before which nothing is at work,
+ * and sums of models ([SUMS]) end. */
+void rlf_estimate_first_step(const rlf_estimator *e, double *begin, double *end,
+                             double *summed);
 
 /* ---- estimate_least.c ---- */
 

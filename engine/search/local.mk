@@ -9,7 +9,8 @@ libsearch_a_SOURCES = \
 	%D%/call_work.h %D%/call_pieces.c %D%/call_generation.c %D%/call_passes.c \
 	%D%/descend.c %D%/descend.h \
 	%D%/estimate.c %D%/estimate.h \
-	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_state.h \
+	%D%/estimate_least.c %D%/estimate_moves.c %D%/estimate_period.c \
+	%D%/estimate_state.h \
 	%D%/pareto.c %D%/pareto.h %D%/pareto_state.h %D%/words.c \
 	%D%/fixed_rows.c %D%/fixed_rows.h \
 	%D%/gather.c %D%/gather.h \
