@@ -34,10 +34,13 @@ libsearch_a_SOURCES = \
 	%D%/walk.c %D%/walk.h \
 	%D%/shards.c %D%/shards.h
 
-check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
+check_PROGRAMS += tests/unit/search_search tests/unit/search_estimate tests/unit/search_ppo \
 	tests/unit/search_pipelines tests/unit/search_moves \
 	tests/unit/search_walks
+tests_unit_search_search_SOURCES = tests/unit/search_search.c tests/unit/search_problems.h
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
+tests_unit_search_estimate_SOURCES = tests/unit/search_estimate.c tests/unit/search_problems.h
+tests_unit_search_estimate_LDADD = $(SEARCH_LIBS)
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
 tests_unit_search_pipelines_LDADD = $(SEARCH_LIBS)
