@@ -157,16 +157,15 @@ INLINE void
 scale_lanes(float *z, int64_t n, float scale, lanes *top)
 {
     vf t[NL];
-    for (int j = 0; j < NL; j++)
-        t[j] = top->v[j];
+    UNROLL for (int j = 0; j < NL; j++) t[j] = top->v[j];
     for (int64_t i = 0; i < n; i += LANES)
-        for (int j = 0; j < NL; j++) {
+        UNROLL for (int j = 0; j < NL; j++)
+        {
             vf x = vload(z + i + j * VL) * scale;
             vstore(z + i + j * VL, x);
             t[j] = vmax(t[j], x);
         }
-    for (int j = 0; j < NL; j++)
-        top->v[j] = t[j];
+    UNROLL for (int j = 0; j < NL; j++) top->v[j] = t[j];
 }
 
 /* Add e^u, and e^u u if `entropy`, a constant. */
@@ -185,12 +184,12 @@ sum_lanes(const float *z, int64_t n, float m, lanes *sum, lanes *mean,
           const bool entropy)
 {
     vf s[NL], t[NL];
-    for (int j = 0; j < NL; j++)
-        s[j] = t[j] = vset(0);
+    UNROLL for (int j = 0; j < NL; j++) s[j] = t[j] = vset(0);
     for (int64_t i = 0; i < n; i += LANES)
-        for (int j = 0; j < NL; j++)
+        UNROLL for (int j = 0; j < NL; j++)
             add_exp(vload(z + i + j * VL) - m, &s[j], &t[j], entropy);
-    for (int j = 0; j < NL; j++) {
+    UNROLL for (int j = 0; j < NL; j++)
+    {
         sum->v[j] = s[j];
         mean->v[j] = t[j];
     }
