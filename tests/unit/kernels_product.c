@@ -177,6 +177,34 @@ test_product_pieces(env *e)
     }
 }
 
+/* Checks that bits do not depend on how far apart rows of x lie: whether they
+ * are copied together first, and in which pieces of k. */
+static void
+test_product_distances(env *e)
+{
+    enum { M = 20, COLS = 110, K = 400 };
+    static const int64_t distances[] = {513, 1024, 1040, 2048};
+    float *x = values(e, M * K, 1), *w = values(e, COLS * K, 1);
+    float *want = blank(e, M * COLS), *sum = blank(e, COLS);
+    void *packed = pack(e, w, COLS, K, RLF_PRODUCT_FORWARD);
+    CALL(e, product, .m = M, .n = COLS, .k = K, .x = x, .packed = packed,
+         .c = want);
+    out_f32(e, want, M * COLS);
+    for (int64_t i = 0; e->check && i < M; i += row_stride()) {
+        chain(x + i * K, K, w, COLS, K, true, NULL, sum);
+        agree(e, want + i * COLS, sum, COLS, true, "rows side by side");
+    }
+    for (int64_t i = 0; i < N(distances); i++) {
+        int64_t ld = distances[i];
+        float *apart = values(e, M * ld, 1), *c = blank(e, M * COLS);
+        for (int64_t r = 0; r < M; r++)
+            memcpy(apart + r * ld, x + r * K, K * sizeof *x);
+        CALL(e, product, .m = M, .n = COLS, .k = K, .x = apart, .ldx = ld,
+             .packed = packed, .c = c);
+        same(e, c, want, M * COLS, 4, "rows apart");
+    }
+}
+
 /* Checks that a product which prefetches memory for others leaves its own bits,
  * and that memory, as they are. */
 static void
@@ -396,6 +424,7 @@ test_product_large(env *e)
 static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
+    {"product_distances", test_product_distances},
     {"product_geglu", test_product_geglu},
     {"product_swiglu", test_product_glu},
     {"product_pieces", test_product_pieces},
