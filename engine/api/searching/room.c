@@ -227,6 +227,66 @@ rlf_search_room_machines(const rlf_searching *s, int first)
     return does;
 }
 
+/* ---- how much is missing ---- */
+
+/* Placements that are looked at with so much more memory, how often that is
+ * done, and the part to which it is then known. */
+enum { LACK_MOVES = 4000, LACK_TRIES = 10, LACK_PART = 200 };
+
+/* Bytes that the plan lacks of the placement that a search finds, or that comes
+ * closest, if each device had so many `more`; INFINITY: there is none. */
+static double
+lack_with(rlf_searching *s, double more, bool *stopped)
+{
+    const rlf_search_options few = {.moves = LACK_MOVES,
+                                    .stop = s->options->search.stop,
+                                    .arg = s->options->search.arg};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_problem problem = s->out->pareto.problem;
+    double *memory = RLF_NEW_ARRAY(arena, double, problem.devices);
+    double lacks = INFINITY;
+    rlf_found found;
+    for (int r = 0; r < problem.devices; r++)
+        memory[r] = problem.memory[r] + more;
+    problem.memory = memory;
+    rlf_search(&problem, &few, arena, &found);
+    rlf_search_candidate j = {.placing = found.best};
+    if ((isfinite(found.best.period) || isfinite(found.best.over)) &&
+        rlf_search_candidate_plan(s, &j, &ignored) >= 0 && !j.host_lacks)
+        lacks = j.memory - j.memory / j.fill;
+    *stopped = found.stopped;
+    rlf_arena_free(arena);
+    return lacks;
+}
+
+void
+rlf_search_room_lack(rlf_searching *s)
+{
+    double least = 0;
+    bool stopped = s->out->stopped;
+    if (s->session->planning.cluster->n_parts > 1)
+        return;
+    for (int try = 0; try < LACK_TRIES && !stopped && s->lacks > 0 &&
+                      LACK_PART * (s->lacks - least) > s->lacks;
+         try++) {
+        double more = try ? (least + s->lacks) / 2 : s->lacks;
+        double lacks = lack_with(s, more, &stopped);
+        if (lacks > more && try)
+            least = more;
+        if (lacks > 0)
+            s->lacks = fmin(s->lacks, lacks);
+    }
+}
+
+/* Rounded up to four digits: with what is said it fits. */
+static double
+enough(double bytes)
+{
+    double unit = bytes > 0 ? pow(10, floor(log10(bytes)) - 3) : 1;
+    return ceil(bytes / unit - 1e-6) * unit;
+}
+
 /* The hint names what would do. */
 static rlf_status
 add_hint(const rlf_searching *s, rlf_err *err)
@@ -262,7 +322,7 @@ rlf_search_room_fail(const rlf_searching *s, rlf_err *err)
              "the program does not fit into the cluster '%s'%s: the fullest "
              "device lacks %s",
              s->session->planning.cluster->name, kept ? " as its rows say" : "",
-             rlf_gb_text(bytes, 3, lacks));
+             rlf_gb_text(enough(bytes), 4, lacks));
     if (!kept)
         return add_hint(s, err);
     rlf_err_hint(err, "leave out some of the rows, or take more machines");

@@ -153,6 +153,7 @@ search_once(rlf_searching *s, rlf_err *err)
         if (again)
             return search_once(s, err);
         weigh_closest(s);
+        rlf_search_room_lack(s);
         return rlf_search_room_fail(s, err);
     }
     bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
