@@ -11,6 +11,7 @@
 #include "engine/search/model_sums.h"
 #include "engine/search/moves.h"
 #include "engine/search/fixed_rows.h"
+#include "engine/search/shards.h"
 #include "engine/timing/measured.h"
 
 enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
@@ -149,13 +150,16 @@ model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
     return n;
 }
 
-/* Another model has its shards, and no fewer than parts here: calls that read
- * it where they run and would have too many are left out (shards.h). */
+/* Another model has its shards; one that calls of others read where they run no
+ * fewer than parts here: those that would have too many are left out (shards.h).
+ */
 static int
-lent_shards(const rlf_call_measure *m, int model, int tp)
+other_shards(const rlf_call_measure *m, int model, int tp)
 {
     int shards = m->pareto->sums[model].shards;
-    return shards <= 0 ? -1 : shards > tp ? shards : tp;
+    if (shards > 0 && shards < tp && rlf_shards_lent(m->pareto, model))
+        return tp;
+    return shards > 0 ? shards : -1;
 }
 
 /* Every other model lies aside. */
@@ -177,7 +181,7 @@ make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
         if (!graph->resources.data[i].class->model || (int)i == m->model)
             continue;
         rows[n] = rlf_place_row_new((int)i, NULL);
-        rows[n].shards = lent_shards(m, (int)i, at->tp);
+        rows[n].shards = other_shards(m, (int)i, at->tp);
         rows[n++].ranks = other;
     }
     rlf_plan_options options = *m->pareto->options.plan;

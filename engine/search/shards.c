@@ -110,6 +110,16 @@ rlf_shards_set(rlf_pareto *f)
 }
 
 bool
+rlf_shards_lent(const rlf_pareto *f, int model)
+{
+    const rlf_graph *graph = f->options.graph;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        if (rlf_place_borrows(&graph->nodes.data[i], model))
+            return true;
+    return false;
+}
+
+bool
 rlf_shards_allow(const rlf_pareto *f, int call, int tp)
 {
     int lender = f->calls[call].lender;

@@ -17,6 +17,8 @@ bool rlf_shards_called(const rlf_pareto *pareto, int model);
  * lenders of calls. The calls of the problem, and what each needs, are known.
  */
 void rlf_shards_set(rlf_pareto *pareto);
+/* Is the model read by calls of other models, where these run? */
+bool rlf_shards_lent(const rlf_pareto *pareto, int model);
 /* May the call have that tp, by the shards of its lender? */
 bool rlf_shards_allow(const rlf_pareto *pareto, int call, int tp);
 
