@@ -75,11 +75,6 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
              call ? "." : "", call ? node->class->name : "", with,
              why->sentence);
     rlf_err_hint(err, "%s", why->hint);
-    if (shards && !said)
-        rlf_err_hint(err,
-                     "write it in a row of '%s'; without it, shards are "
-                     "as many as the largest tp of all rows",
-                     r->name);
     rlf_err_place(err, said ? row->span : node ? node->span : r->span, NULL);
     return RLF_USER;
 }
@@ -199,4 +194,16 @@ rlf_plan_fits(const rlf_plan *plan, rlf_err *err)
     rlf_status status = check_all(plan, arena, err);
     rlf_arena_free(arena);
     return status;
+}
+
+int
+rlf_fit_shards(const rlf_graph *graph, const rlf_resource *model, int most)
+{
+    rlf_err err = RLF_ERR_NONE;
+    int shards = 1, wrong;
+    while (2 * shards <= most &&
+           model->class->model->fits(graph, model, NULL, 0, 2 * shards, &err,
+                                     &wrong) >= 0)
+        shards *= 2;
+    return shards;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/base/digest.h"
 #include "engine/layout/lanes.h"
+#include "engine/plan/fit.h"
 #include "engine/plan/weight_copies.h"
 #include "engine/plan/pipes.h"
 #include "engine/plan/strategy.h"
@@ -260,7 +261,7 @@ default_sums(const rlf_plan *plan)
 }
 
 /* Shards and lanes of every model: what its place row says, else what the
- * checkpoint has, else the default. */
+ * checkpoint has, else the default, of shards no more than it can have. */
 static rlf_status
 set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
          rlf_err *err)
@@ -278,6 +279,8 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         sums[i] = base;
         if (options->sums && options->sums[i].shards > 0)
             sums[i].shards = options->sums[i].shards;
+        else if (r->class->model && !(row && row->shards > 0))
+            sums[i].shards = rlf_fit_shards(plan->graph, r, base.shards);
         if (options->sums && options->sums[i].lanes > 0)
             sums[i].lanes = options->sums[i].lanes;
         if (!r->class->model)

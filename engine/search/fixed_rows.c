@@ -303,6 +303,19 @@ rlf_fixed_rows_check(const rlf_pareto *f, rlf_err *err)
     return RLF_OK;
 }
 
+/* Has the call a tp of which its model has no such parts? *why says so. */
+static bool
+is_uneven(const rlf_pareto *f, int call, int tp, rlf_err *why)
+{
+    const rlf_graph *graph = f->options.graph;
+    const rlf_resource *r = &graph->resources.data[f->calls[call].model];
+    const rlf_layout layout = {.tp = tp, .pp = 1, .dp = 1, .chunks = 1};
+    const rlf_layout *const list[] = {&layout};
+    int wrong;
+    return tp > 0 && !(tp & (tp - 1)) &&
+           r->class->model->fits(graph, r, list, 1, 1, why, &wrong) < 0;
+}
+
 rlf_status
 rlf_fixed_rows_fail(const rlf_pareto *f, int call, const rlf_err *why,
                     rlf_err *err)
@@ -312,7 +325,12 @@ rlf_fixed_rows_fail(const rlf_pareto *f, int call, const rlf_err *why,
     int devices = f->problem.devices, product = product_of(fixed);
     rlf_sums sums = f->sums[f->calls[call].model];
     bool update = f->calls[call].class->work == RLF_WORK_TRAIN;
-    if (fixed->tp > 0 && sums.shards % fixed->tp) {
+    rlf_err uneven = RLF_ERR_NONE;
+    if (is_uneven(f, call, fixed->tp, &uneven)) {
+        rlf_fail(err, RLF_USER, "'%s' cannot keep tp: %d: %s", name, fixed->tp,
+                 uneven.sentence);
+        rlf_err_hint(err, "%s", uneven.hint);
+    } else if (fixed->tp > 0 && sums.shards % fixed->tp) {
         rlf_fail(err, RLF_USER,
                  "'%s' cannot keep tp: %d: the model has %d shard%s, and tp "
                  "divides them",

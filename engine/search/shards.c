@@ -1,6 +1,7 @@
 /* Shards of models: see shards.h. */
 #include "engine/search/shards.h"
 
+#include "engine/plan/fit.h"
 #include "engine/plan/weight_copies.h"
 #include "engine/search/fixed_rows.h"
 
@@ -42,7 +43,7 @@ called_shards(const rlf_pareto *f, int model)
     const rlf_place_row *row = rlf_shards_row(f, model);
     const rlf_resource *r = &f->options.graph->resources.data[model];
     const rlf_cluster *cluster = f->options.speeds->cluster;
-    int most = 1, shards = 1, wrong;
+    int most = 1;
     if (row && row->shards > 0)
         return row->shards;
     for (int i = 0; i < cluster->n_parts; i++)
@@ -52,12 +53,7 @@ called_shards(const rlf_pareto *f, int model)
         most = f->problem.devices;
     if (most < rlf_shards_said(f, model, true))
         most = rlf_shards_said(f, model, true);
-    rlf_err err = RLF_ERR_NONE;
-    while (2 * shards <= most &&
-           r->class->model->fits(f->options.graph, r, NULL, 0, 2 * shards, &err,
-                                 &wrong) >= 0)
-        shards *= 2;
-    return shards;
+    return rlf_fit_shards(f->options.graph, r, most);
 }
 
 /* A model that nobody calls has a place row in the answer only if that is kept.

@@ -6,6 +6,7 @@
 #include "engine/api/searching/prediction.h"
 #include "engine/dev/cores.h"
 #include "engine/dev/memory.h"
+#include "engine/plan/fit.h"
 
 bool
 rlf_auto_asked(const rlf_session *s)
@@ -100,7 +101,8 @@ search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
         for (size_t i = 0; i < n; i++)
             if (s->graph->resources.data[i].class->model &&
                 !keeps_shards(s, (int)i))
-                sums[i].shards = shards;
+                sums[i].shards = rlf_fit_shards(
+                    s->graph, &s->graph->resources.data[i], shards);
         status = search(s, sums, true, &ignored, out);
     }
     if (status < 0)
