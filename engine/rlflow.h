@@ -737,6 +737,196 @@ RLF_PUBLIC rlf_result rlf_schedule_status(const rlf_schedule *schedule);
 /* The message of the error, ready to print, or "". */
 RLF_PUBLIC const char *rlf_schedule_message(rlf_schedule *schedule);
 
+/* ---- what a run has left ---- */
+
+/* The directory of a run, read back: of one that is complete, that goes on, or
+ * that was killed, and of a copy of it. Nothing in it is changed or locked.
+ * What cannot be read (half a line, a damaged file, one that is missing) is
+ * left out, and rlf_record_note says what and where.
+ *
+ * The rules are those of sessions: a record that is NULL may be given to every
+ * function, the first error stays, with its message, and what is returned as
+ * `const` is valid until the next call of rlf_record_refresh, or of the same
+ * function. */
+typedef struct rlf_record rlf_record;
+
+/* NULL: there is no memory for it. A directory that is not there, or is of no
+ * run, is an error (RLF_RESULT_PROGRAM). */
+RLF_PUBLIC rlf_record *rlf_record_open(const char *directory);
+/* All that it has given goes with it. */
+RLF_PUBLIC void rlf_record_close(rlf_record *record);
+/* Reads what the run has written since; where it was resumed from an earlier
+ * step, all of it again. */
+RLF_PUBLIC rlf_result rlf_record_refresh(rlf_record *record);
+/* RLF_RESULT_OK, or the result that an error gave. */
+RLF_PUBLIC rlf_result rlf_record_status(const rlf_record *record);
+/* The message of the error, ready to print, or "". */
+RLF_PUBLIC const char *rlf_record_message(rlf_record *record);
+/* A sentence about something that was left out, with its file and line. */
+RLF_PUBLIC const char *rlf_record_note(rlf_record *record, size_t i);
+
+typedef enum rlf_run_state {
+    RLF_RUN_UNKNOWN = 0, /* run.json is missing or damaged */
+    RLF_RUN_GOES_ON = 1, /* a process of this machine has its directory */
+    RLF_RUN_KILLED = 2,  /* it has no end, and no process of this machine; a
+                            copy of a run that goes on looks so, too */
+    RLF_RUN_DONE = 3,
+    RLF_RUN_STOPPED = 4, /* by a signal; it can be resumed */
+    RLF_RUN_CLOSED = 5,  /* by the program that uses the library */
+    RLF_RUN_FAILED = 6
+} rlf_run_state;
+
+/* What a run is, and how far it is. */
+typedef struct rlf_recorded_run {
+    const char *directory; /* as it was given */
+    const char *program;   /* the file of the program, or NULL */
+    rlf_run_state state;
+    const char *state_text; /* "done", "goes on", "killed in actor.update" */
+    const char *why;        /* the message of a run that failed, or NULL */
+    uint64_t step;          /* the last one that has metrics; 0: none */
+    uint64_t steps;         /* of the whole run; 0: not known */
+    uint64_t samples;       /* number of samples */
+    double seconds;         /* of all steps that have metrics */
+    uint64_t reads;         /* how often something new was read */
+} rlf_recorded_run;
+
+/* What was read of it until now. */
+RLF_PUBLIC const rlf_recorded_run *rlf_record_run(rlf_record *record);
+
+/* A name with its value: a parameter of the program, an option of a start. */
+typedef struct rlf_recorded_setting {
+    const char *name, *value;
+} rlf_recorded_setting;
+
+/* The parameters of the program, with the values that they had. */
+RLF_PUBLIC const rlf_recorded_setting *rlf_record_parameter(rlf_record *record,
+                                                            size_t i);
+
+/* An input, which determines the results. */
+typedef struct rlf_recorded_input {
+    const char *name;  /* "program", "import std/loss", "hook judge" */
+    const char *part;  /* of what has several, or "" */
+    const char *value; /* the digest of its bytes, or what it is */
+    const char *path;  /* NULL: it is no file */
+    const char *copy;  /* the file in the run's directory, or NULL */
+} rlf_recorded_input;
+
+/* The inputs, in the order of run.json. */
+RLF_PUBLIC const rlf_recorded_input *rlf_record_input(rlf_record *record,
+                                                      size_t i);
+
+/* The first start of the run, or a resume. */
+typedef struct rlf_recorded_start {
+    const char *time;                  /* "2026-12-01T00:30:00Z" */
+    int resume;                        /* it went on from `step` */
+    uint64_t step;                     /* 0: it began anew */
+    const char *version;               /* of rlflow */
+    const char *device, *dtype, *host; /* "" where it is not known */
+    const char *host_directory;        /* in which it was started */
+    uint64_t ranks, threads;
+    const char *how;      /* it ended: "done"...; NULL: it has no end */
+    const char *end_time; /* or NULL */
+    uint64_t end_step;    /* the last step of it, if it has an end */
+    const char *message;  /* of one that failed, or NULL */
+    const char *options;  /* a JSON object of texts */
+    const char *json;     /* all that run.json has of it */
+} rlf_recorded_start;
+
+/* The starts, in their order. */
+RLF_PUBLIC const rlf_recorded_start *rlf_record_start(rlf_record *record,
+                                                      size_t i);
+
+typedef struct rlf_recorded_checkpoint {
+    uint64_t step;
+    int there; /* its directory was not removed for a newer one */
+} rlf_recorded_checkpoint;
+
+/* Those that were saved, in the order of their steps. */
+RLF_PUBLIC const rlf_recorded_checkpoint *
+rlf_record_checkpoint(rlf_record *record, size_t i);
+
+/* The bytes of a file of the run's directory of 64 MB at most: "plan.rlf",
+ * "run.json", the copy of an input; with a 0 behind them. NULL, with *n 0:
+ * there is none that can be read. `n` may be NULL. */
+RLF_PUBLIC const char *rlf_record_file_text(rlf_record *record,
+                                            const char *name, size_t *n);
+
+/* The numbers of a metric, in the order of metrics.jsonl. */
+typedef struct rlf_recorded_metric {
+    const char *name;     /* "reward", "actor.loss", "time.generate" */
+    size_t n;             /* steps that report it */
+    const uint64_t *step; /* [n] */
+    const double *value;  /* [n]; NaN: it was not finite */
+} rlf_recorded_metric;
+
+/* The metrics in the order in which they were first reported. */
+RLF_PUBLIC const rlf_recorded_metric *rlf_record_metric(rlf_record *record,
+                                                        size_t i);
+/* The one of that name, or NULL. */
+RLF_PUBLIC const rlf_recorded_metric *
+rlf_record_metric_called(rlf_record *record, const char *name);
+
+/* A sample of samples.jsonl, in the order of that file. */
+typedef struct rlf_recorded_sample {
+    uint64_t step;
+    const char *set;
+    uint64_t sample; /* its number, counted from 0 over all steps */
+    uint64_t group;  /* equal for those of one prompt in one step and set */
+    uint64_t prompt; /* equal for all samples of one prompt and data row */
+} rlf_recorded_sample;
+
+/* Sample i of rlf_recorded_run.samples. */
+RLF_PUBLIC const rlf_recorded_sample *rlf_record_sample(rlf_record *record,
+                                                        uint64_t i);
+/* Names of the numbers that samples have: "tokens", "finished", "lag", and
+ * those of `values`. */
+RLF_PUBLIC const char *rlf_record_column_name(rlf_record *record,
+                                              size_t column);
+/* That number of sample i; NaN: it has none. */
+RLF_PUBLIC double rlf_record_number(rlf_record *record, uint64_t i,
+                                    size_t column);
+
+typedef enum rlf_sample_text {
+    RLF_SAMPLE_LINE = 0, /* its line, a JSON object */
+    RLF_SAMPLE_PROMPT = 1,
+    RLF_SAMPLE_RESPONSE = 2,
+    RLF_SAMPLE_ROW = 3 /* fields of its data row, a JSON object, or "" */
+} rlf_sample_text;
+
+/* Reads a text of sample i from its file: *n bytes, with a 0 behind them; NULL:
+ * it cannot be read any more. `n` may be NULL. */
+RLF_PUBLIC const char *rlf_record_text(rlf_record *record, uint64_t i,
+                                       rlf_sample_text which, size_t *n);
+
+/* Something in the numbers of a run that is worth a look. */
+typedef struct rlf_recorded_finding {
+    const char *kind;     /* a word that stays: "constant", "kl", "entropy",
+                             "cut", "groups", "clipped", "nonfinite", "warned" */
+    const char *name;     /* the metric, the set or ""  */
+    uint64_t first, last; /* the steps of which it is true */
+    const char *text;     /* a sentence */
+} rlf_recorded_finding;
+
+/* Findings in the order of their first steps. */
+RLF_PUBLIC const rlf_recorded_finding *rlf_record_finding(rlf_record *record,
+                                                          size_t i);
+
+/* Something in which two runs differ. */
+typedef struct rlf_recorded_difference {
+    const char *kind; /* "program", "parameter", "input", "option", "metric",
+                         "samples" */
+    const char *name;
+    const char *a,
+        *b;           /* what each has; NULL: nothing. Of texts both are NULL */
+    const char *text; /* of texts: lines that begin with "-", "+" or a blank;
+                         else NULL */
+} rlf_recorded_difference;
+
+/* How b differs from a: first what they are, then what came of it. They belong
+ * to a until it is compared with another one. */
+RLF_PUBLIC const rlf_recorded_difference *
+rlf_record_difference(rlf_record *a, rlf_record *b, size_t i);
+
 /* ---- what is wrong ---- */
 
 /* Messages have lines of the program in them, as far as a terminal of so many

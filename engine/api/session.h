@@ -99,12 +99,12 @@ typedef struct rlf_outputs {
 } rlf_outputs;
 
 /* run.json, where this process writes it (rundir/record.c). */
-typedef struct rlf_record {
+typedef struct rlf_run_record {
     const char *path; /* NULL: not begun, or ended */
     rlf_buf text;     /* all but what is below, and how the start ends */
     rlf_mutex mutex;  /* taken to change or read what is below */
     rlf_buf warned;   /* JSON objects with commas: warnings while it runs */
-} rlf_record;
+} rlf_run_record;
 
 /* The gradient of one update of a model (warnings.c). */
 typedef struct rlf_seen_gradient {
@@ -215,7 +215,7 @@ typedef struct rlf_session_directory_state {
                               once there is a directory */
     const char *accepted;  /* JSON objects with commas for run.json: the
                               differences that this resume accepted */
-    rlf_record record;
+    rlf_run_record record;
     rlf_checkpoint_metadata metadata; /* journals and the best step so far */
     rlf_appended appended[RLF_JOURNALS];
     struct {

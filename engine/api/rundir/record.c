@@ -386,7 +386,7 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
 
 /* The file with what is behind the members of the present start. */
 static rlf_status
-write_record(rlf_record *record, const rlf_buf *end, rlf_err *err)
+write_record(rlf_run_record *record, const rlf_buf *end, rlf_err *err)
 {
     rlf_buf text = {0};
     rlf_buf_add(&text, record->text.p, record->text.n);
@@ -406,7 +406,7 @@ write_record(rlf_record *record, const rlf_buf *end, rlf_err *err)
 rlf_status
 rlf_record_begin(rlf_session *s, rlf_err *err)
 {
-    rlf_record *record = &s->directory.record;
+    rlf_run_record *record = &s->directory.record;
     json_t *starts;
     const char *path = path_of(s, s->arena);
     rlf_run_settle_inputs(s->run);
@@ -430,7 +430,7 @@ rlf_record_begin(rlf_session *s, rlf_err *err)
 rlf_status
 rlf_record_warned(rlf_session *s, size_t from, rlf_err *err)
 {
-    rlf_record *record = &s->directory.record;
+    rlf_run_record *record = &s->directory.record;
     if (!record->path || s->warned.lines.n <= from)
         return RLF_OK;
     const char *between = record->warned.n ? "," : "";

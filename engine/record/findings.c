@@ -1,0 +1,347 @@
+/* What in the numbers of a run is worth a look, with the steps of which it is
+ * true. Each rule is a predicate on steps; where it holds for some steps one
+ * after the other, that is one finding. The thresholds are those at which
+ * people who train models begin to look. */
+#include "engine/record/record.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    AT_LEAST = 3, /* steps one behind the other of which it has to be true */
+    ENOUGH = 4,   /* samples of a step that a share is told of */
+    MOST = 20     /* findings of one rule and name */
+};
+
+/* A number for each of some steps, in ascending order. */
+typedef struct series {
+    const uint64_t *step;
+    const double *value;
+    size_t n;
+} series;
+
+static void
+add(rlf_record *r, const char *kind, const char *name, uint64_t first,
+    uint64_t last, const char *text)
+{
+    RLF_PUSH(&r->findings,
+             (rlf_recorded_finding){.kind = kind,
+                                    .name = rlf_arena_strdup(r->judged, name),
+                                    .first = first,
+                                    .last = last,
+                                    .text = text});
+}
+
+static const char *
+steps_text(rlf_record *r, uint64_t first, uint64_t last)
+{
+    return first == last
+               ? rlf_arena_printf(r->judged, "step %" PRIu64, first)
+               : rlf_arena_printf(r->judged, "steps %" PRIu64 " to %" PRIu64,
+                                  first, last);
+}
+
+static double
+mean(const double *x, size_t n)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) {
+            sum += x[i];
+            count++;
+        }
+    return count ? sum / (double)count : NAN;
+}
+
+/* One finding for each stretch of steps in which is(arg, s, i) holds; `fmt` has
+ * the name, the steps and the mean in it. */
+static void
+find_stretches(rlf_record *r, const char *kind, const char *name,
+               const series *s, size_t least,
+               bool (*is)(const series *s, size_t i), const char *fmt)
+{
+    int found = 0;
+    for (size_t i = 0, n; i < s->n && found < MOST; i += n) {
+        for (n = 0; i + n < s->n && is(s, i + n);)
+            n++;
+        if (n >= least) {
+            uint64_t first = s->step[i], last = s->step[i + n - 1];
+            add(r, kind, name, first, last,
+                rlf_arena_printf(r->judged, fmt, name,
+                                 steps_text(r, first, last),
+                                 mean(s->value + i, n)));
+            found++;
+        }
+        n += n == 0;
+    }
+}
+
+/* ---- metrics ---- */
+
+/* Is `word` a word of the name: "kl" of "ref.kl", "mean_kl"? */
+static bool
+has_word(const char *name, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = strstr(name, word); p; p = strstr(p + 1, word))
+        if ((p == name || !isalnum((unsigned char)p[-1])) &&
+            !isalnum((unsigned char)p[n]))
+            return true;
+    return false;
+}
+
+static bool
+is_reward(const char *name)
+{
+    return has_word(name, "reward") || has_word(name, "rewards") ||
+           has_word(name, "score");
+}
+
+static bool
+is_clipped(const char *name)
+{
+    return has_word(name, "clipped") || has_word(name, "clip_fraction") ||
+           has_word(name, "clipfrac");
+}
+
+static bool
+is_same_as_neighbour(const series *s, size_t i)
+{
+    return (i && s->value[i] == s->value[i - 1]) ||
+           (i + 1 < s->n && s->value[i] == s->value[i + 1]);
+}
+
+/* Mean of five steps above ten, or above half a nat and five times that of all
+ * steps before. */
+static bool
+runs_away(const series *s, size_t i)
+{
+    enum { WINDOW = 5, BEFORE = 10 };
+    if (i + 1 < WINDOW)
+        return false;
+    double now = mean(s->value + i + 1 - WINDOW, WINDOW);
+    if (now > 10)
+        return true;
+    if (i + 1 < BEFORE + WINDOW)
+        return false;
+    return now > 0.5 && now > 5 * mean(s->value, i + 1 - WINDOW);
+}
+
+/* Mean of five steps below a tenth of that of the first five. */
+static bool
+collapses(const series *s, size_t i)
+{
+    enum { WINDOW = 5 };
+    if (i + 1 < 2 * WINDOW)
+        return false;
+    double first = mean(s->value, WINDOW);
+    return first > 0 && mean(s->value + i + 1 - WINDOW, WINDOW) < 0.1 * first;
+}
+
+static bool
+is_large_share(const series *s, size_t i)
+{
+    return s->value[i] > 0.3;
+}
+
+static bool
+is_not_finite(const series *s, size_t i)
+{
+    return !isfinite(s->value[i]);
+}
+
+static void
+judge_metric(rlf_record *r, const rlf_metric_column *c)
+{
+    const series s = {c->step.data, c->value.data, c->value.count};
+    const char *name = c->name;
+    if (strncmp(name, "time.", 5) == 0)
+        return;
+    find_stretches(r, "nonfinite", name, &s, 1, is_not_finite,
+                   "%s is not finite in %s");
+    if (is_reward(name))
+        find_stretches(
+            r, "constant", name, &s, 5, is_same_as_neighbour,
+            "%s is the same in %s (%.4g): a reward that never varies "
+            "teaches nothing");
+    if (has_word(name, "kl"))
+        find_stretches(
+            r, "kl", name, &s, 1, runs_away,
+            "%s runs away in %s (%.4g on average): the policy leaves "
+            "the one that it is held to");
+    if (has_word(name, "entropy"))
+        find_stretches(r, "entropy", name, &s, 1, collapses,
+                       "%s is below a tenth of what it began with in %s (%.4g "
+                       "on average): the policy hardly explores any more");
+    if (is_clipped(name))
+        find_stretches(r, "clipped", name, &s, AT_LEAST, is_large_share,
+                       "%s is high in %s (%.2g on average): the update moves "
+                       "far from the policy that sampled");
+}
+
+/* ---- samples ---- */
+
+/* What the samples of one set are, step by step. */
+typedef struct per_step {
+    RLF_VEC(uint64_t) step;
+    RLF_VEC(double) cut;   /* share that did not finish */
+    RLF_VEC(double) equal; /* share of groups whose scores are all equal */
+    RLF_VEC(uint64_t) step_of_groups;
+} per_step;
+
+/* Which of the columns is the score: -1: none is. */
+static int
+score_column(const rlf_record *r)
+{
+    static const char *const names[] = {"reward", "score", "rewards", "scores"};
+    int out = -1;
+    for (size_t i = 0; i < RLF_COUNT(names) && out < 0; i++)
+        out = rlf_sample_find(r, names[i]);
+    for (size_t i = 0; i < r->samples.columns.count && out < 0; i++)
+        if (is_reward(r->samples.columns.data[i].name))
+            out = (int)i;
+    return out;
+}
+
+/* Samples i to `end` are one step of the set. */
+static void
+judge_step(const rlf_record *r, size_t i, size_t end, uint32_t set, int score,
+           per_step *out)
+{
+    const rlf_sample_entry *e = r->samples.samples.data;
+    const double *finished = r->samples.columns.data[1].value.data;
+    const double *scores =
+        score < 0 ? NULL : r->samples.columns.data[score].value.data;
+    size_t n = 0, cut = 0, groups = 0, equal = 0;
+    uint64_t step = e[i].step;
+    while (i < end) {
+        size_t k = i, same = 1;
+        for (; k < end && e[k].group == e[i].group; k++) {
+            if (e[k].set != set)
+                continue;
+            n += isnan(finished[k]) ? 0 : 1;
+            cut += finished[k] == 0;
+            same &= scores && scores[k] == scores[i];
+        }
+        if (e[i].set == set && k - i > 1 && scores && !isnan(scores[i])) {
+            groups++;
+            equal += same;
+        }
+        i = k;
+    }
+    if (n >= ENOUGH) {
+        RLF_PUSH(&out->step, step);
+        RLF_PUSH(&out->cut, (double)cut / (double)n);
+    }
+    if (groups) {
+        RLF_PUSH(&out->step_of_groups, step);
+        RLF_PUSH(&out->equal, (double)equal / (double)groups);
+    }
+}
+
+static bool
+is_most(const series *s, size_t i)
+{
+    return s->value[i] > 0.5;
+}
+
+static bool
+is_nearly_all(const series *s, size_t i)
+{
+    return s->value[i] >= 0.9;
+}
+
+static void
+judge_set(rlf_record *r, uint32_t set, int score)
+{
+    const rlf_sample_table *t = &r->samples;
+    per_step per = {0};
+    for (size_t i = 0, end; i < t->samples.count; i = end) {
+        for (end = i; end < t->samples.count &&
+                      t->samples.data[end].step == t->samples.data[i].step;)
+            end++;
+        judge_step(r, i, end, set, score, &per);
+    }
+    const series cut = {per.step.data, per.cut.data, per.cut.count};
+    const series equal = {per.step_of_groups.data, per.equal.data,
+                          per.equal.count};
+    const char *name = t->sets.data[set];
+    find_stretches(r, "cut", name, &cut, AT_LEAST, is_most,
+                   "most responses of %s are cut off in %s (a share of %.2g of "
+                   "those that were written): they are longer than max_new");
+    find_stretches(
+        r, "groups", name, &equal, AT_LEAST, is_nearly_all,
+        "nearly all groups of %s have one score alone in %s (a share "
+        "of %.2g of those that were written): they teach nothing "
+        "where advantages are relative to the group");
+    RLF_VEC_FREE(&per.step);
+    RLF_VEC_FREE(&per.cut);
+    RLF_VEC_FREE(&per.equal);
+    RLF_VEC_FREE(&per.step_of_groups);
+}
+
+/* ---- what the run itself has warned of ---- */
+
+/* A finding for each line of a text. */
+static void
+add_lines(rlf_record *r, uint64_t step, const char *text)
+{
+    while (text && *text) {
+        size_t n = strcspn(text, "\n");
+        if (n)
+            add(r, "warned", "", step, step,
+                rlf_arena_strndup(r->judged, text, n));
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void
+take_warnings(rlf_record *r)
+{
+    const json_t *starts = json_object_get(r->facts.run, "starts");
+    for (size_t i = 0; i < json_array_size(starts); i++) {
+        const json_t *start = json_array_get(starts, i),
+                     *warned = json_object_get(start, "warned");
+        json_int_t from = json_integer_value(json_object_get(start, "step"));
+        add_lines(r, from > 0 ? (uint64_t)from : 0,
+                  json_string_value(json_object_get(start, "warnings")));
+        for (size_t k = 0; k < json_array_size(warned); k++) {
+            const json_t *w = json_array_get(warned, k);
+            json_int_t step = json_integer_value(json_object_get(w, "step"));
+            add_lines(r, step > 0 ? (uint64_t)step : 0,
+                      json_string_value(json_object_get(w, "text")));
+        }
+    }
+}
+
+static int
+by_first(const void *a, const void *b)
+{
+    const rlf_recorded_finding *x = a, *y = b;
+    int order = (x->first > y->first) - (x->first < y->first);
+    return order ? order : strcmp(x->text, y->text);
+}
+
+rlf_status
+rlf_record_find(rlf_record *r, rlf_err *err)
+{
+    (void)err;
+    if (!r->judged)
+        r->judged = rlf_arena_new();
+    rlf_arena_reset(r->judged);
+    r->findings.count = 0;
+    take_warnings(r);
+    for (size_t i = 0; i < r->metrics.columns.count; i++)
+        judge_metric(r, &r->metrics.columns.data[i]);
+    int score = score_column(r);
+    for (size_t i = 0; i < r->samples.sets.count; i++)
+        judge_set(r, (uint32_t)i, score);
+    if (r->findings.count)
+        qsort(r->findings.data, r->findings.count, sizeof *r->findings.data,
+              by_first);
+    r->has_findings = true;
+    return RLF_OK;
+}
