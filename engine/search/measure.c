@@ -23,6 +23,7 @@ static const char *
 schedule_of(int variant)
 {
     return variant & RLF_VARIANT_SPLIT         ? "zb-h1"
+           : variant & RLF_VARIANT_AHEAD       ? "zb-h2"
            : variant & RLF_VARIANT_VEE         ? "zb-v"
            : variant & RLF_VARIANT_INTERLEAVED ? "interleaved"
                                                : NULL;

@@ -18,13 +18,14 @@ enum {
     RLF_VARIANT_OFFLOAD = 8,
     RLF_VARIANT_VEE = 16,         /* schedule: "zb-v" */
     RLF_VARIANT_INTERLEAVED = 32, /* schedule: "interleaved", of two chunks */
-    RLF_VARIANT_SCHEDULES =
-        RLF_VARIANT_SPLIT | RLF_VARIANT_VEE | RLF_VARIANT_INTERLEAVED,
+    RLF_VARIANT_AHEAD = 64,       /* schedule: "zb-h2" */
+    RLF_VARIANT_SCHEDULES = RLF_VARIANT_SPLIT | RLF_VARIANT_VEE |
+                            RLF_VARIANT_INTERLEAVED | RLF_VARIANT_AHEAD,
     /* Times a step: tokens of a micro-batch are what the caps say (0), one
      * sequence (1), twice, four times ... (2, 3, ...) the default; an update's
      * steps, and those of a reading, whose activations nobody keeps. From
      * RLF_VARIANT_HALF on they are a half, a quarter ... of the default. */
-    RLF_VARIANT_TOKENS = 64,
+    RLF_VARIANT_TOKENS = 128,
     RLF_VARIANT_STEPS = 4,
     RLF_VARIANT_READ_STEPS = 9,
     RLF_VARIANT_HALF = 16,

@@ -73,14 +73,51 @@ list_layouts(options_of *o, int call)
     return o->n[call] = take_cuts(o->all[call], n);
 }
 
+/* Seconds of a layout with those words, which is added; INFINITY: it is none.
+ */
+static double
+seconds_of(options_of *o, int call, const rlf_choice *layout, int variant)
+{
+    int n = o->n[call];
+    rlf_choice at = *layout;
+    at.variant = variant;
+    rlf_pareto_look(o, &at, call);
+    return o->n[call] > n ? o->all[call][n].seconds : INFINITY;
+}
+
+/* More micro-batches on their way, up to twice as many, hide messages: of a
+ * split backward they must save that part of an update's seconds, as they take
+ * as much more memory, and each choice more is one that a search of as many
+ * moves looks less well at. */
+#define HIDDEN 0.02
+
+/* Adds a layout with its backward split, and that with more micro-batches on
+ * their way where they are worth it. */
+static void
+add_split(options_of *o, int call, const rlf_choice *layout, int variant)
+{
+    double split = seconds_of(o, call, layout, variant);
+    int ahead = variant - RLF_VARIANT_SPLIT + RLF_VARIANT_AHEAD;
+    int n = o->n[call];
+    if (!(seconds_of(o, call, layout, ahead) < (1 - HIDDEN) * split))
+        o->n[call] = n;
+}
+
 /* Adds a layout with each of those words, and tokens of that step. */
 static void
 add_words(options_of *o, int call, const rlf_choice *layout, int step, int most)
 {
-    for (int words = 0; words <= most; words++)
-        if ((words & ~most) == 0 &&
-            rlf_pareto_is_one(words & RLF_VARIANT_SCHEDULES))
-            add_variant(o, call, layout, step * RLF_VARIANT_TOKENS | words);
+    int each = most & ~RLF_VARIANT_AHEAD;
+    for (int words = 0; words <= each; words++) {
+        int variant = step * RLF_VARIANT_TOKENS | words;
+        if ((words & ~each) ||
+            !rlf_pareto_is_one(words & RLF_VARIANT_SCHEDULES))
+            continue;
+        if (words & RLF_VARIANT_SPLIT)
+            add_split(o, call, layout, variant);
+        else
+            add_variant(o, call, layout, variant);
+    }
 }
 
 /* An update of that layout, with the words of a place row. */
@@ -132,18 +169,6 @@ may_offload(const options_of *o)
  * the one before: each choice more is one that a search of as many moves looks
  * less well at. */
 #define DISTINCT 0.7
-
-/* Seconds of a layout with those words, which is added; INFINITY: it is none.
- */
-static double
-seconds_of(options_of *o, int call, const rlf_choice *layout, int variant)
-{
-    int n = o->n[call];
-    rlf_choice at = *layout;
-    at.variant = variant;
-    rlf_pareto_look(o, &at, call);
-    return o->n[call] > n ? o->all[call][n].seconds : INFINITY;
-}
 
 /* Adds a layout with as many tokens as it has and so many quarters of them
  * more, once, twice ..., as long as that is less than the next step. Where
