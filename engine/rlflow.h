@@ -276,8 +276,8 @@ typedef struct rlf_parameter {
  * read: they can be set then, and a step compiles all of it. */
 RLF_PUBLIC const rlf_parameter *rlf_session_parameter(rlf_session *session,
                                                       size_t i);
-/* The dataflow graph of the program: "text", "dot" or "json"; NULL for another
- * format. The program is compiled as by rlf_session_check: NULL, with a
+/* The dataflow graph of the program: "text", "dot", "json", or "svg", a picture;
+ * NULL for another format. The program is compiled as by rlf_session_check: NULL, with a
  * message, where that fails. */
 RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
                                          const char *format);

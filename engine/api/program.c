@@ -2,6 +2,7 @@
  * of its text. See rlflow.h. */
 #include "engine/api/session.h"
 
+#include "engine/draw/draw.h"
 #include "engine/io/output.h"
 #include "grammar/parse.h"
 
@@ -48,7 +49,8 @@ rlf_session_graph(rlf_session *s, const char *format)
         void (*dump)(const rlf_graph *graph, rlf_buf *out);
     } formats[] = {{"text", rlf_graph_dump_text},
                    {"dot", rlf_graph_dump_dot},
-                   {"json", rlf_graph_dump_json}};
+                   {"json", rlf_graph_dump_json},
+                   {"svg", rlf_draw_svg}};
     if (!s)
         return NULL;
     rlf_why_clear(s);
@@ -63,7 +65,7 @@ rlf_session_graph(rlf_session *s, const char *format)
             return s->answer.text.p;
         }
     if (format)
-        rlf_why(s, "a graph has no form '%s': it has text, dot and json",
+        rlf_why(s, "a graph has no form '%s': it has text, dot, json and svg",
                 format);
     else
         rlf_why(s, "rlf_session_graph: format is NULL");

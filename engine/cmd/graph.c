@@ -1,4 +1,4 @@
-/* rlflow graph: the dataflow as text, dot or json. */
+/* rlflow graph: the dataflow as text, dot, json or a picture. */
 #include "engine/cmd/cmd.h"
 
 int

@@ -117,17 +117,6 @@ colour_of(const rlf_fuse *fuse, rlf_pipe_op op)
 static const char *const kinds[RLF_PIPE_KINDS] = {"forward", "backward",
                                                   "weights"};
 
-/* Writes a text with the signs escaped that SVG does not allow. */
-static void
-put_escaped(rlf_buf *out, const char *text)
-{
-    for (; *text; text++)
-        if (strchr("<>&\"'", *text) || (unsigned char)*text < ' ')
-            rlf_buf_printf(out, "&#%d;", *text < ' ' ? ' ' : *text);
-        else
-            rlf_buf_putc(out, *text);
-}
-
 static void
 put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
         double scale, rlf_buf *out)
@@ -139,7 +128,7 @@ put_box(const rlf_fuse *fuse, int place, rlf_pipe_op op, double begin,
                    "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"20\" "
                    "fill=\"%s\" stroke=\"white\" stroke-width=\"0.5\"><title>",
                    x, top, wide, colour_of(fuse, op));
-    put_escaped(out, fuse->models[op.model].name);
+    rlf_svg_text(out, fuse->models[op.model].name);
     rlf_buf_printf(out, " %s %d: %g to %g</title></rect>\n", kinds[op.kind],
                    op.micro, begin, begin + lasts);
     if (wide >= 12)
@@ -216,7 +205,7 @@ put_legend(const rlf_fuse *fuse, int high, rlf_buf *out)
                            "fill=\"%s\"/>\n<text x=\"%d\" y=\"%d\">",
                            x, high - 24, colour_of(fuse, op), x + 16,
                            high - 14);
-            put_escaped(out, fuse->models[m].name);
+            rlf_svg_text(out, fuse->models[m].name);
             rlf_buf_printf(out, " %s</text>\n", kinds[kind]);
         }
     }
