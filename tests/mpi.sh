@@ -17,7 +17,7 @@ program=$RLFLOW_SOURCE/tests/e2e/tiny.rlf
 # what a run left
 bits() { (cd "$(newest "$tmp/$1")" && find . -type f ! -name manifest.json |
     sort | xargs cksum); }
-metrics() { sed 's/,"time":.*//' "$tmp/$1/metrics.jsonl"; }
+metrics() { sed 's/,"seconds":.*//' "$tmp/$1/metrics.jsonl"; }
 # run NAME PROCESSES OPTION ...; its output is in NAME.log
 run() {
     name=$1 n=$2

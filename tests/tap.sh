@@ -136,6 +136,16 @@ impatient() {
     done
     return 1
 }
+# python_with MODULE ...: sets $python to one that has these modules: that of
+# RLFLOW_TEST_PYTHON, or python3.
+python_with() {
+    tap_modules=$(echo "$*" | tr ' ' ,)
+    for python in ${RLFLOW_TEST_PYTHON:+"$RLFLOW_TEST_PYTHON"} python3; do
+        "$python" -c "import $tap_modules" 2>/dev/null && return 0
+    done
+    python=
+    return 1
+}
 finish() {
     echo "1..$tap_run"
     [ "$tap_failed" -eq 0 ]

@@ -138,7 +138,7 @@ def rlflow(program, name, shape, work, device, values):
     for step in steps:
         if step["length"] != shape.new:
             sys.exit(f"trl.py: rlflow's responses have {step['length']} tokens")
-    return min(step["time"]["seconds"] for step in steps[1:])
+    return min(step["seconds"] for step in steps[1:])
 
 
 # ---- TRL ----

@@ -67,5 +67,7 @@ check_PROGRAMS += tests/unit/api_mean_step
 tests_unit_api_mean_step_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_misuse
 tests_unit_api_misuse_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_profile
+tests_unit_api_profile_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_hooks
 tests_unit_api_hooks_LDADD = $(API_LIBS)

@@ -249,8 +249,7 @@ measure_cut(profiler *p, cut *c, double share, rlf_result *result)
 
 /* One cut after the other, and all once more if that took less than half of the
  * time. One that models cannot have is passed over; but the first cuts nothing,
- * so what is wrong there is wrong with the program. The last session stays
- * open, for its graph. */
+ * so what is wrong there is wrong with the program. */
 static rlf_result
 measure_cuts(profiler *p)
 {
@@ -270,6 +269,18 @@ measure_cuts(profiler *p)
             return result;
     }
     return RLF_RESULT_OK;
+}
+
+/* The last session stays open, for its graph. One whose models could not be cut
+ * so has failed, which the session that was asked must not: another one, that
+ * is compiled and no more, takes its place. */
+static rlf_result
+keep_last(profiler *p)
+{
+    if (!rlf_session_failed(p->of->calls.last))
+        return RLF_RESULT_OK;
+    rlf_session *s = open_next(p, 1);
+    return s ? rlf_session_compile(s, false) : RLF_RESULT_MEMORY;
 }
 
 /* The session's profile and notes. */
@@ -326,6 +337,8 @@ rlf_session_profile(rlf_session *s, rlf_watch_function *watch, void *arg)
     s->collector = rlf_collector_new();
     locale_t before = rlf_locale_enter(s->locale);
     rlf_result result = measure_cuts(&p);
+    if (result == RLF_RESULT_OK)
+        result = keep_last(&p);
     if (result == RLF_RESULT_OK)
         result = rlf_session_result(make_profile(&p, s, &s->err));
     rlf_locale_leave(before);

@@ -457,7 +457,7 @@ flow f(batch: prompts[8]) {
             report e = mean(logp over batch), d = 2
             minimize mean(logp over batch)
         }
-        report e = step, step = 3, tokens = 1, time = 2
+        report e = step, step = 3, tokens = 1, seconds = 2
     }
 }
 --- errors
@@ -483,23 +483,23 @@ test.rlf:15:51: note: first here
       |                                                   ^
 hint: give one of them another name
 test.rlf:19:16: error: 'e' is reported twice: the mean of both would be written
-   19 |         report e = step, step = 3, tokens = 1, time = 2
+   19 |         report e = step, step = 3, tokens = 1, seconds = 2
       |                ^
 test.rlf:16:20: note: first here
    16 |             report e = mean(logp over batch), d = 2
       |                    ^
 hint: give one of them another name
 test.rlf:19:26: error: each line of metrics has its own 'step'
-   19 |         report e = step, step = 3, tokens = 1, time = 2
+   19 |         report e = step, step = 3, tokens = 1, seconds = 2
       |                          ^~~~
 hint: give the metric another name
 test.rlf:19:36: error: each line of metrics has its own 'tokens'
-   19 |         report e = step, step = 3, tokens = 1, time = 2
+   19 |         report e = step, step = 3, tokens = 1, seconds = 2
       |                                    ^~~~~~
 hint: give the metric another name
-test.rlf:19:48: error: each line of metrics has its own 'time'
-   19 |         report e = step, step = 3, tokens = 1, time = 2
-      |                                                ^~~~
+test.rlf:19:48: error: each line of metrics has its own 'seconds'
+   19 |         report e = step, step = 3, tokens = 1, seconds = 2
+      |                                                ^~~~~~~
 hint: give the metric another name
 === what was meant
 import "std/loss" as loss

@@ -303,7 +303,7 @@ take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
           int64_t *last)
 {
     static const char *const in_each[RLF_JOURNALS] = {
-        [RLF_JOURNAL_METRICS] = "time", [RLF_JOURNAL_SAMPLES] = "response"};
+        [RLF_JOURNAL_METRICS] = "seconds", [RLF_JOURNAL_SAMPLES] = "response"};
     json_t *root = NULL;
     rlf_err ignored = RLF_ERR_NONE;
     int64_t of = 0;
@@ -488,6 +488,35 @@ put_aside(rlf_session *session, int which, const rlf_infile *file, rlf_err *err)
     return RLF_OK;
 }
 
+/* Lines of metrics were no tables once: the seconds of a step stood in an object
+ * of their own. The two forms are not mixed in one file: RLF_ENV, by the first
+ * line that can be read. */
+static rlf_status
+refuse_older(const char *path, const rlf_infile *file, rlf_err *err)
+{
+    reader r = {.file = file};
+    bool ends, read = false, older = false;
+    rlf_status status = RLF_OK;
+    while (!read && (status = next_line(&r, err, &ends)) >= 0 && r.line.n) {
+        json_t *root = NULL;
+        rlf_err ignored = RLF_ERR_NONE;
+        read = rlf_json_parse("", 1, r.line.p, r.line.n, &ignored, &root) >= 0;
+        older = read && json_is_object(json_object_get(root, "time"));
+        json_decref(root);
+        rlf_err_clear(&ignored);
+    }
+    reader_close(&r);
+    if (status < 0 || !older)
+        return status;
+    rlf_fail(err, RLF_ENV,
+             "%s is of an older rlflow, whose lines have the seconds of a step "
+             "in an object \"time\"",
+             path);
+    rlf_err_hint(err, "move it away: the run goes on with a new one, which "
+                      "begins behind the checkpoint");
+    return RLF_ENV;
+}
+
 static rlf_status
 hold_against(rlf_session *session, int which, const rlf_infile *file,
              steps known, rlf_err *err)
@@ -522,7 +551,11 @@ go_on(rlf_session *session, int which, steps known, rlf_err *err)
     rlf_infile *file;
     RLF_TRY(part_from_others(path_of(session, which), err));
     RLF_TRY(rlf_infile_open(path_of(session, which), err, &file));
-    rlf_status status = hold_against(session, which, file, known, err);
+    rlf_status status = which == RLF_JOURNAL_METRICS
+                            ? refuse_older(path_of(session, which), file, err)
+                            : RLF_OK;
+    if (status >= 0)
+        status = hold_against(session, which, file, known, err);
     rlf_infile_close(file);
     return status;
 }

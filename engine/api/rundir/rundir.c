@@ -2,7 +2,7 @@
  * run.json, which is record.c's.
  *
  * Of two runs of the same program, parameters, seed and data everything here
- * is equal byte for byte, except what stands in "time". */
+ * is equal byte for byte, except the seconds of a step. */
 #include "engine/api/rundir/rundir.h"
 
 #include "engine/comm/comm.h"
@@ -330,9 +330,10 @@ rlf_rundir_plan(rlf_session *session, rlf_err *err)
     return status;
 }
 
-/* Writes the time of the step, and what it went to. */
+/* Writes the seconds of the step, and what they went to: last in a line, since
+ * they alone differ between equal runs. */
 static void
-put_times(const rlf_session *session, rlf_buf *out)
+put_seconds(const rlf_session *session, rlf_buf *out)
 {
     static const char *const names[RLF_TIMES] = {[RLF_TIME_GENERATE] =
                                                      "generate",
@@ -340,26 +341,27 @@ put_times(const rlf_session *session, rlf_buf *out)
                                                  [RLF_TIME_TRAIN] = "train",
                                                  [RLF_TIME_LUA] = "lua"};
     double rest = session->steps.seconds;
-    rlf_buf_printf(out, "\"seconds\":%.6f", rest);
+    rlf_buf_printf(out, ",\"seconds\":%.6f", rest);
     for (int i = 0; i < RLF_TIMES; i++) {
         double seconds = rlf_run_seconds(session->run, i);
-        rlf_buf_printf(out, ",\"%s\":%.6f", names[i], seconds);
+        rlf_buf_printf(out, ",\"seconds.%s\":%.6f", names[i], seconds);
         rest -= seconds;
     }
-    rlf_buf_printf(out, ",\"rest\":%.6f", rest > 0 ? rest : 0);
+    rlf_buf_printf(out, ",\"seconds.rest\":%.6f", rest > 0 ? rest : 0);
 }
 
+/* A line is flat: a table of numbers for what reads tables. */
 static void
 put_metrics(const rlf_session *session, rlf_buf *out)
 {
     rlf_buf metrics = {0};
     rlf_metrics_json(rlf_run_metrics(session->run), &metrics);
-    rlf_buf_printf(out, "{\"step\":%u%s%s,\"tokens\":%llu,\"time\":{",
+    rlf_buf_printf(out, "{\"step\":%u%s%s,\"tokens\":%llu",
                    rlf_run_steps(session->run), metrics.n ? "," : "",
                    metrics.n ? metrics.p : "",
                    (unsigned long long)session->steps.tokens);
-    put_times(session, out);
-    rlf_buf_puts(out, "}}\n");
+    put_seconds(session, out);
+    rlf_buf_puts(out, "}\n");
     rlf_buf_free(&metrics);
 }
 
