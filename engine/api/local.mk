@@ -13,7 +13,7 @@ libapi_a_SOURCES = \
 	%D%/rundir/directory.c %D%/rundir/input_errors.c %D%/rundir/inputs.c \
 	%D%/rundir/journal.c %D%/rundir/outputs.c %D%/rundir/record.c \
 	%D%/rundir/rollback.c %D%/rundir/rundir.c %D%/rundir/rundir.h \
-	%D%/rundir/saving.c \
+	%D%/rundir/saving.c %D%/rundir/tokens.c \
 	%D%/simulating/mean_step.c %D%/simulating/mean_step.h \
 	%D%/simulating/schedule.c %D%/simulating/schedule.h \
 	%D%/simulating/schedule_read.c %D%/simulating/trial.c \

@@ -66,6 +66,7 @@ typedef struct rlf_session_options {
                          none is named */
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* samples of each set and step in samples.jsonl */
+    const char *record; /* "tokens", or NULL: nothing beside samples.jsonl */
     uint64_t grace;   /* seconds that a call may take once the run is to end */
     /* Options of rlf_session_generate, by the names of the language; 0: not
      * given. */
@@ -218,6 +219,10 @@ typedef struct rlf_session_directory_state {
     rlf_run_record record;
     rlf_checkpoint_metadata metadata; /* journals and the best step so far */
     rlf_appended appended[RLF_JOURNALS];
+    struct {
+        uint32_t *data; /* steps whose files in tokens/ may not be on the disk */
+        size_t count, room;
+    } unsynced;
     struct {
         uint64_t at;   /* clock, ns, when the last checkpoint was written, or at
                           the start */

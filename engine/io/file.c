@@ -169,6 +169,7 @@ struct rlf_writer {
                */
     uint32_t checksum;
     uint64_t size;
+    bool lazy; /* the commit does not wait for the disk */
 };
 
 /* Removes a part that a process left which is no more. False, with errno: it
@@ -278,6 +279,20 @@ rlf_writer_size(const rlf_writer *writer)
     return writer->size;
 }
 
+void
+rlf_writer_lazy(rlf_writer *writer)
+{
+    writer->lazy = true;
+}
+
+static rlf_status
+rename_only(const char *from, const char *to, rlf_err *err)
+{
+    if (rename(from, to) != 0)
+        return rlf_fail_errno(err, "cannot rename %s to %s", from, to);
+    return RLF_OK;
+}
+
 static void
 writer_free(rlf_writer *writer)
 {
@@ -291,7 +306,7 @@ writer_free(rlf_writer *writer)
 rlf_status
 rlf_writer_commit(rlf_writer *writer, rlf_err *err)
 {
-    bool good = fsync(writer->fd) == 0;
+    bool good = writer->lazy || fsync(writer->fd) == 0;
     int number = errno;
     /* Some file systems report a full disk only here. */
     if (close(writer->fd) != 0 && good) {
@@ -305,7 +320,9 @@ rlf_writer_commit(rlf_writer *writer, rlf_err *err)
         rlf_writer_drop(writer);
         return RLF_ENV;
     }
-    rlf_status status = rlf_path_rename(writer->part, writer->path, err);
+    rlf_status status =
+        writer->lazy ? rename_only(writer->part, writer->path, err)
+                     : rlf_path_rename(writer->part, writer->path, err);
     if (status < 0)
         unlink(writer->part);
     writer_free(writer);

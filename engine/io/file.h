@@ -69,6 +69,10 @@ rlf_status rlf_writer_mode(rlf_writer *writer, unsigned mode, rlf_err *err);
 /* Checksum (checksum.h) and size of what was added so far. */
 uint32_t rlf_writer_checksum(const rlf_writer *writer);
 uint64_t rlf_writer_size(const rlf_writer *writer);
+/* The commit does not wait for the disk: until rlf_file_sync, and rlf_dir_sync
+ * of its directory, the file survives the end of the process, and not that of
+ * the machine. */
+void rlf_writer_lazy(rlf_writer *writer);
 rlf_status rlf_writer_commit(rlf_writer *writer, rlf_err *err);
 void rlf_writer_drop(rlf_writer *writer); /* NULL is fine */
 

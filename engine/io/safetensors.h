@@ -84,6 +84,8 @@ rlf_status rlf_tensor_writer_open(const char *path, const rlf_tensor *tensors,
                                   size_t n, const char *const *metadata,
                                   size_t n_metadata, rlf_err *err,
                                   rlf_tensor_writer **out);
+/* See rlf_writer_lazy in file.h. */
+void rlf_tensor_writer_lazy(rlf_tensor_writer *writer);
 /* The next n bytes, in the file's own element types. */
 rlf_status rlf_tensor_writer_add(rlf_tensor_writer *writer, const void *p,
                                  size_t n, rlf_err *err);

@@ -91,6 +91,12 @@ fail:
     return status;
 }
 
+void
+rlf_tensor_writer_lazy(rlf_tensor_writer *writer)
+{
+    rlf_writer_lazy(writer->file);
+}
+
 /* Bytes of data still to come. */
 static uint64_t
 bytes_left(const rlf_tensor_writer *writer)

@@ -23,7 +23,8 @@
 #include <sys/stat.h>
 
 const char *const rlf_journal_names[RLF_JOURNALS] = {"metrics.jsonl",
-                                                     "samples.jsonl"};
+                                                     "samples.jsonl",
+                                                     "tokens.jsonl"};
 
 static const char *
 path_of(const char *dir, rlf_arena *arena)
@@ -239,6 +240,8 @@ get_metadata(const json_t *manifest, const char *dir, rlf_arena *arena,
     for (int i = 0; i < RLF_JOURNALS; i++) {
         const json_t *entry = json_array_get(journals, (size_t)i);
         int64_t size = 0, crc = 0;
+        if (!entry)
+            continue; /* of an rlflow that did not have it */
         RLF_TRY(rlf_json_get_int(entry, dir, "size", true, err, &size));
         RLF_TRY(rlf_json_get_int(entry, dir, "crc32", true, err, &crc));
         out->journals[i].size = (uint64_t)size;

@@ -40,7 +40,12 @@ enum {
 enum { RLF_PATIENCE_FILES = 10 };
 
 /* The files beside the checkpoints that a run appends to. */
-enum { RLF_JOURNAL_METRICS, RLF_JOURNAL_SAMPLES, RLF_JOURNALS };
+enum {
+    RLF_JOURNAL_METRICS,
+    RLF_JOURNAL_SAMPLES,
+    RLF_JOURNAL_TOKENS, /* the list of the files in tokens/ */
+    RLF_JOURNALS
+};
 extern const char *const rlf_journal_names[RLF_JOURNALS];
 
 /* The best step so far by a metric, which keeps its checkpoint. */
@@ -170,6 +175,35 @@ typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
                                      rlf_err *err);
 rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
                            rlf_take_lines take, void *arg, rlf_err *err);
+/* A named number of each token: that of token t of a sample is at
+ * rows->tokens->offset[row] + t. */
+typedef struct rlf_recorded_value {
+    const char *name;
+    const double *number;
+} rlf_recorded_value;
+
+/* A set that the flow generated, by its name in those lines, with its first n
+ * samples and what nodes of the step made for each of their tokens. */
+typedef struct rlf_recorded_set {
+    const char *name;
+    const struct rlf_rows *rows;
+    uint32_t n;
+    struct {
+        rlf_recorded_value *data;
+        size_t count, room;
+    } values;
+} rlf_recorded_set;
+
+typedef struct rlf_recorded_sets {
+    rlf_recorded_set *data;
+    size_t count, room;
+} rlf_recorded_sets;
+
+/* Between steps: the sets of the last step whose lines rlf_run_samples gives,
+ * appended to *out in that order. In `arena`, but for the rows and the numbers,
+ * which are the step's. */
+rlf_status rlf_run_recorded(const rlf_run *run, uint32_t most, rlf_arena *arena,
+                            rlf_err *err, rlf_recorded_sets *out);
 /* A number value of the graph as the last step left it on the first rank; NULL:
  * it is not there. */
 const rlf_column *rlf_run_column(const rlf_run *run, int value);

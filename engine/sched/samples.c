@@ -1,4 +1,6 @@
-/* Samples that were generated in a step, for samples.jsonl. */
+/* Samples that were generated in a step: lines for samples.jsonl, and the sets
+ * with what stands beside their tokens. */
+#include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
@@ -94,7 +96,7 @@ put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
 /* The set's name; of those that are called the same in the program the second
  * ends in ".2". */
 static void
-put_name(const rlf_run *run, int value, rlf_buf *out)
+put_name(const rlf_run *run, int value, rlf_buf *name)
 {
     const rlf_graph *graph = run->graph;
     const rlf_set *set = &graph->sets.data[graph->values.data[value].set];
@@ -103,12 +105,9 @@ put_name(const rlf_run *run, int value, rlf_buf *out)
         const rlf_set *other = is_sampled(run, v);
         number += other && strcmp(other->name, set->name) == 0;
     }
-    rlf_buf name = {0};
-    rlf_buf_puts(&name, set->name);
+    rlf_buf_puts(name, set->name);
     if (number > 1)
-        rlf_buf_printf(&name, ".%d", number);
-    rlf_buf_json(out, name.p, name.n);
-    rlf_buf_free(&name);
+        rlf_buf_printf(name, ".%d", number);
 }
 
 static rlf_status
@@ -118,9 +117,12 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
     uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
                                rows->prompts->domain);
     rlf_str prompt = rows->prompt[p].text, text = rows->sample[row].text;
+    rlf_buf name = {0};
+    put_name(run, value, &name);
     rlf_buf_printf(out, "{\"step\":%u,\"set\":",
                    run->graph->evaluation.rows ? 1 : run->step);
-    put_name(run, value, out);
+    rlf_buf_json(out, name.p, name.n);
+    rlf_buf_free(&name);
     rlf_buf_printf(out, ",\"sample\":%llu,\"prompt\":",
                    (unsigned long long)rows->samples->identity[row]);
     rlf_buf_json(out, prompt.p, prompt.n);
@@ -155,8 +157,9 @@ pass_on(writer *w, rlf_err *err)
 }
 
 static rlf_status
-put_set(writer *w, int value, rlf_err *err)
+put_set(void *arg, int value, rlf_err *err)
 {
+    writer *w = arg;
     /* Bytes: of lines that are passed on, of a character in JSON, of what a
      * line has beside its texts. */
     enum { ENOUGH = 1 << 20, MOST_JSON = 6, BESIDE = 1 << 12 };
@@ -174,18 +177,24 @@ put_set(writer *w, int value, rlf_err *err)
     return RLF_OK;
 }
 
+/* ---- all sets ---- */
+
+/* Calls `visit` for each value that a step makes once, in the order of the
+ * program; its first error ends it. */
 static rlf_status
-put_region(writer *w, int region, rlf_err *err)
+each_value(const rlf_run *run, int region,
+           rlf_status (*visit)(void *arg, int value, rlf_err *err), void *arg,
+           rlf_err *err)
 {
-    const rlf_graph *graph = w->run->graph;
+    const rlf_graph *graph = run->graph;
     const rlf_region *r = &graph->regions.data[region];
     for (int i = 0; i < r->n_nodes; i++) {
         const rlf_node *node = &graph->nodes.data[r->nodes[i]];
         for (int k = 0; k < node->n_outputs; k++)
-            RLF_TRY(put_set(w, node->outputs[k], err));
+            RLF_TRY(visit(arg, node->outputs[k], err));
         for (int k = 0; k < node->n_regions; k++)
             if (rlf_graph_once(graph, node->regions[k]))
-                RLF_TRY(put_region(w, node->regions[k], err));
+                RLF_TRY(each_value(run, node->regions[k], visit, arg, err));
     }
     return RLF_OK;
 }
@@ -195,9 +204,63 @@ rlf_run_samples(const rlf_run *run, uint32_t most, rlf_take_lines take,
                 void *arg, rlf_err *err)
 {
     writer w = {.run = run, .most = most, .take = take, .arg = arg};
-    rlf_status status = put_region(&w, 0, err);
+    rlf_status status = each_value(run, 0, put_set, &w, err);
     if (status >= 0)
         status = pass_on(&w, err);
     rlf_buf_free(&w.lines);
     return status;
+}
+
+/* ---- what stands beside tokens ---- */
+
+typedef struct lister {
+    const rlf_run *run;
+    uint32_t most;
+    rlf_arena *arena;
+    rlf_recorded_sets *sets;
+} lister;
+
+static void
+list_values(const lister *l, rlf_recorded_set *set)
+{
+    const rlf_graph *graph = l->run->graph;
+    const rlf_space *tokens = set->rows->tokens;
+    for (size_t v = 0; v < graph->values.count; v++) {
+        const rlf_value *value = &graph->values.data[v];
+        if (value->kind != RLF_VALUE_NUMBER || !value->label ||
+            value->domain != tokens->domain)
+            continue;
+        const rlf_column *column = rlf_run_column(l->run, (int)v);
+        if (column && column->space == tokens && column->number)
+            RLF_PUSH_IN(l->arena, &set->values,
+                        ((rlf_recorded_value){value->label, column->number}));
+    }
+}
+
+static rlf_status
+list_set(void *arg, int value, rlf_err *err)
+{
+    const lister *l = arg;
+    const rlf_rows *rows = sampled(l->run, value);
+    (void)err;
+    if (!rows || !rows->tokens || !rows->sample)
+        return RLF_OK;
+    uint32_t n = rows->samples->count;
+    rlf_recorded_set set = {.rows = rows, .n = n < l->most ? n : l->most};
+    rlf_buf name = {0};
+    put_name(l->run, value, &name);
+    set.name = rlf_arena_strndup(l->arena, name.p, name.n);
+    rlf_buf_free(&name);
+    list_values(l, &set);
+    if (set.n)
+        RLF_PUSH_IN(l->arena, l->sets, set);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_run_recorded(const rlf_run *run, uint32_t most, rlf_arena *arena,
+                 rlf_err *err, rlf_recorded_sets *out)
+{
+    lister l = {.run = run, .most = most, .arena = arena, .sets = out};
+    return each_value(run, 0, list_set, &l, err);
 }

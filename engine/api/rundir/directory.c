@@ -21,6 +21,8 @@ static const struct {
 } parts[] = {
     {"metrics.jsonl", false, true, true},
     {"samples.jsonl", false, true, true},
+    {"tokens.jsonl", false, true, true},
+    {"tokens", true, true, false},
     {"checkpoints", true, true, false},
     {"inputs", true, false, false},
     {"run.json", false, false, false},

@@ -270,7 +270,7 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
         if (session->directory.appended[i].length)
             RLF_TRY(rlf_file_sync(path, err));
     }
-    return RLF_OK;
+    return rlf_tokens_sync(session, err);
 }
 
 /* ---- when it begins ---- */
@@ -296,14 +296,16 @@ typedef struct steps {
 } steps;
 
 /* Does the line read as one of a step from *last to `most`? A step has one line
- * of metrics. Of one behind a checkpoint it is asked as well that it has what
+ * of metrics, and one at most of tokens. Of one behind a checkpoint it is asked as well that it has what
  * each line of a run has, and of metrics that no step is missing. */
 static bool
 take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
           int64_t *last)
 {
     static const char *const in_each[RLF_JOURNALS] = {
-        [RLF_JOURNAL_METRICS] = "seconds", [RLF_JOURNAL_SAMPLES] = "response"};
+        [RLF_JOURNAL_METRICS] = "seconds",
+        [RLF_JOURNAL_SAMPLES] = "response",
+        [RLF_JOURNAL_TOKENS] = "crc32"};
     json_t *root = NULL;
     rlf_err ignored = RLF_ERR_NONE;
     int64_t of = 0;
@@ -312,10 +314,11 @@ take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
                 rlf_json_as_int(json_object_get(root, "step"), &of) &&
                 (!behind || json_object_get(root, in_each[which]));
     json_decref(root);
-    bool one = which == RLF_JOURNAL_METRICS;
+    bool one = which != RLF_JOURNAL_SAMPLES;
+    bool each = which == RLF_JOURNAL_METRICS;
     int64_t least = one ? *last + 1 : *last;
     if (!good || of < least || of < 1 || of > (int64_t)most ||
-        (one && behind && of > least))
+        (each && behind && of > least))
         return false;
     *last = of;
     return true;
@@ -594,5 +597,29 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
         session->directory.appended[i] = (rlf_appended){
             .length = session->directory.metadata.journals[i].size};
     }
-    return RLF_OK;
+    return rlf_tokens_open(session, step, known.most, err);
+}
+
+rlf_status
+rlf_journal_each(rlf_session *session, int which,
+                 rlf_status (*take)(void *arg, const char *line, size_t n,
+                                    rlf_err *err),
+                 void *arg, rlf_err *err)
+{
+    rlf_infile *file;
+    bool ends, there;
+    rlf_status status;
+    RLF_TRY(rlf_file_find(path_of(session, which), err, &there));
+    if (!there)
+        return RLF_OK;
+    RLF_TRY(rlf_infile_open(path_of(session, which), err, &file));
+    reader r = {.file = file};
+    while ((status = next_line(&r, err, &ends)) >= 0 && r.line.n) {
+        status = take(arg, r.line.p, r.line.n, err);
+        if (status < 0)
+            break;
+    }
+    reader_close(&r);
+    rlf_infile_close(file);
+    return status;
 }

@@ -380,8 +380,9 @@ add_step(rlf_session *session, rlf_err *err)
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
     rlf_buf_free(&text);
     RLF_TRY(status);
-    return rlf_run_samples(session->run, session->options.samples, add_samples,
-                           session, err);
+    RLF_TRY(rlf_run_samples(session->run, session->options.samples, add_samples,
+                            session, err));
+    return rlf_tokens_step(session, err);
 }
 
 /* Files that only help people could not be written. */

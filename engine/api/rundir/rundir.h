@@ -188,8 +188,25 @@ rlf_status rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err);
 /* Append whole lines. */
 rlf_status rlf_journal_add(rlf_session *session, int which, const char *p,
                            size_t n, rlf_err *err);
-/* All lines are on the disk. */
+/* Calls `take` for each line, its first error ends it. */
+rlf_status rlf_journal_each(rlf_session *session, int which,
+                            rlf_status (*take)(void *arg, const char *line,
+                                               size_t n, rlf_err *err),
+                            void *arg, rlf_err *err);
+/* All lines are on the disk, and the files that they name. */
 rlf_status rlf_journals_sync(rlf_session *session, rlf_err *err);
+
+/* ---- what stands beside tokens (tokens.c) ---- */
+
+/* After a step: a file in tokens/, if --record asks for it. */
+rlf_status rlf_tokens_step(rlf_session *session, rlf_err *err);
+/* The files since the last call are on the disk. */
+rlf_status rlf_tokens_sync(rlf_session *session, rlf_err *err);
+/* Once the journals are open, after a resume at `step` (0: none): removes the
+ * files of later steps up to `most`, which are done again, and puts others
+ * aside; of the steps before, files that are gone or damaged are told of. */
+rlf_status rlf_tokens_open(rlf_session *session, uint32_t step, uint32_t most,
+                           rlf_err *err);
 
 /* ---- its checkpoints (saving.c) ---- */
 
