@@ -48,6 +48,7 @@ rlf_search_candidate_plan(rlf_searching *s, rlf_search_candidate *j,
     if (status >= 0) {
         j->memory = trial.memory[trial.fullest];
         j->fill = trial.fill;
+        j->lacks = trial.lacks;
         j->host_lacks = rlf_trial_host_fits(&trial, &ignored) < 0;
     }
     rlf_trial_close(&trial);

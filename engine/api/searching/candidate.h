@@ -70,9 +70,9 @@ rlf_status rlf_search_room_check(rlf_searching *s, rlf_err *err);
 /* The same after a search that found nothing that fits; RLF_STOPPED if it was
  * stopped. Never RLF_OK. */
 rlf_status rlf_search_room_fail(const rlf_searching *s, rlf_err *err);
-/* After a search that found nothing that fits, on machines of one kind: `lacks`
- * becomes the least that is found to do, since the placement that comes closest
- * in this memory is not the one that needs least more. */
+/* After a search that found nothing that fits: `lacks` becomes the least that is
+ * found to do if each device has so much more, since the placement that comes
+ * closest in this memory is not the one that needs least more. */
 void rlf_search_room_lack(rlf_searching *s);
 /* The fewest machines of the cluster's kind, from `first` on, that were found
  * to do; 0: not known. */

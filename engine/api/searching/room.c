@@ -254,7 +254,7 @@ lack_with(rlf_searching *s, double more, bool *stopped)
     rlf_search_candidate j = {.placing = found.best};
     if ((isfinite(found.best.period) || isfinite(found.best.over)) &&
         rlf_search_candidate_plan(s, &j, &ignored) >= 0 && !j.host_lacks)
-        lacks = j.memory - j.memory / j.fill;
+        lacks = j.lacks;
     *stopped = found.stopped;
     rlf_arena_free(arena);
     return lacks;
@@ -265,8 +265,6 @@ rlf_search_room_lack(rlf_searching *s)
 {
     double least = 0;
     bool stopped = s->out->stopped;
-    if (s->session->planning.cluster->n_parts > 1)
-        return;
     for (int try = 0; try < LACK_TRIES && !stopped && s->lacks > 0 &&
                       LACK_PART * (s->lacks - least) > s->lacks;
          try++) {

@@ -113,9 +113,8 @@ keep_tried(rlf_searching *s)
 static void
 note_lack(rlf_searching *s, const rlf_search_candidate *j)
 {
-    double lacks = j->fill > 1 ? j->memory - j->memory / j->fill : 0;
-    if (lacks > 0 && (s->lacks <= 0 || lacks < s->lacks))
-        s->lacks = lacks;
+    if (j->lacks > 0 && (s->lacks <= 0 || j->lacks < s->lacks))
+        s->lacks = j->lacks;
 }
 
 /* Of what was found, where nothing fits: the placement that comes closest. A

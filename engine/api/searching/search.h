@@ -59,6 +59,7 @@ typedef struct rlf_search_candidate {
     rlf_plan *plan;  /* NULL: there is none */
     double memory;   /* bytes of the rank that takes most; 0: no plan */
     double fill;     /* the largest part of a device's memory that it takes */
+    double lacks; /* bytes that a device lacks at most; below 0: to spare */
     bool host_lacks; /* a host has too little memory for what is offloaded */
     bool simulated;  /* it was simulated, which gave what follows */
     double step;     /* seconds of one, on average over a run */

@@ -1,6 +1,8 @@
 /* Plans that are simulated: see trial.h. */
 #include "engine/api/simulating/trial.h"
 
+#include <math.h>
+
 #include "engine/api/machines/planned_device.h"
 #include "engine/plan/rank_classes.h"
 #include "engine/plan/pools.h"
@@ -57,10 +59,31 @@ weigh(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
     t->memory[r] = rlf_planned_memory(opened, device->gpu, arena);
     t->host[r] = device->gpu ? rlf_planned_offloaded(opened, arena) : 0;
     find_pages(t, r, opened, arena);
+    t->lacks = fmax(t->lacks, t->memory[r] - device->memory);
     if (t->memory[r] / device->memory <= t->fill)
         return;
     t->fill = t->memory[r] / device->memory;
     t->fullest = r;
+}
+
+/* A rank that takes as much as others may be on another kind of device: one of
+ * each kind is counted. */
+static void
+weigh_kinds(rlf_trial *t, int rank, const int *like, const rlf_opened *opened,
+            rlf_arena *arena)
+{
+    const rlf_cluster *cluster = t->session->planning.cluster;
+    weigh(t, rank, opened, arena);
+    for (int i = 0; i < cluster->n_parts; i++) {
+        const rlf_cluster_part *part = &cluster->parts[i];
+        int r = part->first_rank, end = r + part->count * part->machine->count;
+        if (part == rlf_cluster_part_of(cluster, rank))
+            continue;
+        while (r < end && r < t->plan->ranks && like[r] != rank)
+            r++;
+        if (r < end && r < t->plan->ranks)
+            weigh(t, r, opened, arena);
+    }
 }
 
 static rlf_page_room *
@@ -77,6 +100,7 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
     *t = (rlf_trial){.session = s,
                      .plan = plan,
                      .arena = arena,
+                     .lacks = -INFINITY,
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
                      .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
                      .pages = new_pages(plan, arena)};
@@ -90,7 +114,7 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
         status =
             rlf_outline_rank(outline, plan, ranks[i], scratch, err, &opened);
         if (status >= 0)
-            weigh(t, ranks[i], &opened, scratch);
+            weigh_kinds(t, ranks[i], like, &opened, scratch);
         rlf_arena_reset(scratch);
     }
     for (int r = 0; r < plan->ranks; r++)
@@ -107,6 +131,7 @@ rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
     *t = (rlf_trial){.session = s,
                      .plan = plan,
                      .arena = arena,
+                     .lacks = -INFINITY,
                      .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
                      .host = RLF_NEW_ARRAY(arena, double, plan->ranks),

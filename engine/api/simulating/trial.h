@@ -21,6 +21,8 @@ typedef struct rlf_trial {
     int fullest;    /* the rank that takes the largest part of its device */
     double fill; /* the part of its device that this rank takes; above 1 it does
                     not fit */
+    double lacks;   /* bytes that the device of a rank lacks, of the one that
+                       lacks most; below 0 each has as many to spare */
     double *host;   /* per rank: bytes of offloaded weights in its machine */
     rlf_page_room *pages; /* per node, of generations: of a replica */
     rlf_costs *costs; /* seconds of pieces, once rlf_trial_prepare was called */
