@@ -182,6 +182,15 @@ order_calls(tree *t)
     }
 }
 
+double
+rlf_search_bound(rlf_estimator *e, const rlf_problem *problem)
+{
+    tree t = {.problem = problem, .e = e};
+    for (int i = 0; i < problem->n_calls; i++)
+        t.choice[i] = -1;
+    return first_bound(&t);
+}
+
 void
 rlf_search_branch(rlf_estimator *e, const rlf_problem *problem,
                   const rlf_search_options *options, rlf_arena *arena,

@@ -242,6 +242,8 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
     out->less = less;
     if (options->branches && !out->stopped)
         prove(e, problem, options, scratch, out, &proof);
+    else if (options->branches)
+        proof.bound = rlf_search_bound(e, problem);
     rlf_walk_keep(problem, &out->best, out);
     add_lesser(e, problem, arena, out);
     out->bound = fmin(proof.bound, out->best.period);

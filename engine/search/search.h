@@ -112,5 +112,8 @@ const rlf_mesh_span *rlf_search_mesh(const rlf_problem_call *call, int first,
 void rlf_search_branch(rlf_estimator *e, const rlf_problem *problem,
                        const rlf_search_options *options, rlf_arena *arena,
                        rlf_placing *best, rlf_proof *out);
+/* Seconds below which no period is, whatever is placed: what each call alone
+ * makes inevitable. It takes a look at each choice. */
+double rlf_search_bound(rlf_estimator *e, const rlf_problem *problem);
 
 #endif

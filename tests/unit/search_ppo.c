@@ -235,6 +235,14 @@ test_stop(void)
        found.best.period, (int)found.looks);
     ok(!found.optimal && found.bound <= found.best.period,
        "and proves no more than it has looked at");
+    stops = options;
+    stops.branches = 0;
+    rlf_found whole;
+    rlf_search(&p.problem, &stops, arena, &whole);
+    ok(found.bound > 0.5 * whole.best.period &&
+           found.bound <= whole.best.period,
+       "but for what each call makes inevitable: %g of %g s", found.bound,
+       whole.best.period);
     for (int i = 0; i < 64; i++)
         p.memory[i] = 1e9;
     rlf_search(&p.problem, &options, arena, &found);
