@@ -340,8 +340,10 @@ typedef enum rlf_text {
     RLF_TEXT_OUTCOME, /* of 'place auto': the promised seconds of a step beside
                          those that the run has taken, or "" */
     RLF_TEXT_SAVED,   /* after an error in a step: which steps are saved */
-    RLF_TEXT_STOPPED  /* of a run that was told to end while it opened: by
+    RLF_TEXT_STOPPED, /* of a run that was told to end while it opened: by
                          what, and that nothing was begun, or "" */
+    RLF_TEXT_EXPLANATION /* after rlf_session_dry_run: each statement in
+                            words */
 } rlf_text;
 
 /* NULL: what it is about is not there yet. */

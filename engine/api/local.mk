@@ -26,6 +26,7 @@ libapi_a_SOURCES = \
 	%D%/searching/prediction.h %D%/searching/room.c %D%/searching/search.c \
 	%D%/searching/search.h \
 	%D%/reporting/simulation.c %D%/reporting/text_edges.c \
+	%D%/reporting/text_explain.c \
 	%D%/reporting/text_needs.c %D%/reporting/text_search.c \
 	%D%/reporting/texts.c %D%/reporting/texts.h \
 	%D%/inspecting/data.c %D%/inspecting/merging.c %D%/inspecting/model.c \

@@ -171,6 +171,25 @@ rlf_sources_place(const rlf_sources *sources, rlf_span span)
         .text = {s->text + begin, strcspn(s->text + begin, "\r\n")}};
 }
 
+const char *
+rlf_sources_statement(const rlf_sources *sources, rlf_span span,
+                      rlf_arena *arena)
+{
+    rlf_place place = rlf_sources_place(sources, span);
+    const char *p = place.text.p, *end = p + place.text.n;
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    bool quoted = false;
+    for (const char *q = p; q < end; q++) {
+        quoted ^= *q == '"' && (q == p || q[-1] != '\\');
+        if (*q == '#' && !quoted)
+            end = q;
+    }
+    while (end > p && strchr(" \t\r{", end[-1]))
+        end--;
+    return rlf_arena_strndup(arena, p, (size_t)(end - p));
+}
+
 rlf_span
 rlf_span_join(rlf_span a, rlf_span b)
 {

@@ -74,6 +74,10 @@ typedef struct rlf_place {
     rlf_str text; /* the whole line without its end */
 } rlf_place;
 rlf_place rlf_sources_place(const rlf_sources *sources, rlf_span span);
+/* The line at which a span begins, without what is around the statement: white
+ * space, a comment, the brace that opens a body. In `arena`. */
+const char *rlf_sources_statement(const rlf_sources *sources, rlf_span span,
+                                  rlf_arena *arena);
 /* The smallest span that covers both (of one source). */
 rlf_span rlf_span_join(rlf_span a, rlf_span b);
 

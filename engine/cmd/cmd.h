@@ -22,6 +22,7 @@ int rlf_cmd_plan(const rlf_command_line *line);
 int rlf_cmd_simulate(const rlf_command_line *line);
 int rlf_cmd_profile(const rlf_command_line *line);
 int rlf_cmd_schedule(const rlf_command_line *line);
+int rlf_cmd_explain(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);

@@ -14,7 +14,7 @@ libcmd_a_SOURCES = \
 	%D%/eval.c \
 	%D%/fmt.c \
 	%D%/generate.c \
-	%D%/graph.c \
+	%D%/explain.c %D%/graph.c \
 	%D%/inspect.c \
 	%D%/main.c \
 	%D%/merge.c \

@@ -66,6 +66,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_SIMULATE] = rlf_cmd_simulate,
     [RLF_COMMAND_PROFILE] = rlf_cmd_profile,
     [RLF_COMMAND_SCHEDULE] = rlf_cmd_schedule,
+    [RLF_COMMAND_EXPLAIN] = rlf_cmd_explain,
     [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_DATA] = rlf_cmd_data,
     [RLF_COMMAND_GENERATE] = rlf_cmd_generate,

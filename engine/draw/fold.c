@@ -29,26 +29,12 @@ typedef struct folder {
 
 /* ---- texts ---- */
 
-/* The line of the program at which a span begins, without what is around the
- * statement: white space, a comment, the brace that opens a body. */
 static const char *
 statement(const folder *f, rlf_span span)
 {
-    if (!span.source)
-        return NULL;
-    rlf_place place = rlf_sources_place(f->graph->sources, span);
-    const char *p = place.text.p, *end = p + place.text.n;
-    while (p < end && (*p == ' ' || *p == '\t'))
-        p++;
-    bool quoted = false;
-    for (const char *q = p; q < end; q++) {
-        quoted ^= *q == '"' && (q == p || q[-1] != '\\');
-        if (*q == '#' && !quoted)
-            end = q;
-    }
-    while (end > p && strchr(" \t\r{", end[-1]))
-        end--;
-    return rlf_arena_strndup(f->arena, p, (size_t)(end - p));
+    return span.source
+               ? rlf_sources_statement(f->graph->sources, span, f->arena)
+               : NULL;
 }
 
 /* The beginning of a text, of so many bytes at most. */

@@ -182,6 +182,7 @@ why_none(const rlf_session *s, rlf_text which)
 {
     switch (which) {
     case RLF_TEXT_NEEDS:
+    case RLF_TEXT_EXPLANATION:
         return s->ended    ? "the dry run was finished"
                : !s->leads ? "the needs are in process 0"
                            : "there was no dry run (rlf_session_dry_run)";
@@ -218,6 +219,7 @@ rlf_session_text(rlf_session *s, rlf_text which)
         [RLF_TEXT_OUTCOME] = put_outcome,
         [RLF_TEXT_SAVED] = put_saved,
         [RLF_TEXT_STOPPED] = put_stopped,
+        [RLF_TEXT_EXPLANATION] = rlf_text_explain,
     };
     if (!s)
         return NULL;

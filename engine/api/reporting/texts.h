@@ -11,6 +11,7 @@
 bool rlf_text_edges(rlf_session *session, rlf_buf *out);
 bool rlf_text_updates(rlf_session *session, rlf_buf *out);
 bool rlf_text_needs(rlf_session *session, rlf_buf *out);
+bool rlf_text_explain(rlf_session *session, rlf_buf *out);
 bool rlf_text_simulation(rlf_session *session, rlf_buf *out);
 bool rlf_text_search(rlf_session *session, rlf_buf *out);
 bool rlf_text_searched(rlf_session *session, rlf_buf *out);

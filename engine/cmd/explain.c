@@ -1,0 +1,20 @@
+/* rlflow explain: what each statement of a program makes, in words. */
+#include "engine/cmd/cmd.h"
+
+int
+rlf_cmd_explain(const rlf_command_line *line)
+{
+    int status;
+    rlf_session *s = rlf_cmd_session(line, &status);
+    if (!s)
+        return status;
+    rlf_result result = rlf_session_dry_run(s);
+    if (result == RLF_RESULT_OK && !rlf_session_info(s)->leads) {
+        result = rlf_session_step(s);
+    } else if (result == RLF_RESULT_OK) {
+        rlf_cmd_warn(s);
+        rlf_cmd_notes(s);
+        rlf_cmd_put(s, RLF_TEXT_EXPLANATION);
+    }
+    return rlf_cmd_end(s, result);
+}
