@@ -323,7 +323,7 @@ test_questions(void)
            "... for that reason");
     ok(!rlf_session_graph(s, "xml"), "no such form of the graph");
     is_str(rlf_session_why(s),
-           "a graph has no form 'xml': it has text, dot and json",
+           "a graph has no form 'xml': it has text, dot, json and svg",
            "... for that reason");
     ok(isnan(rlf_session_metric(s, "x\ny")), "no such metric");
     is_str(rlf_session_why(s), "the last step has reported no metric 'x\\010y'",
