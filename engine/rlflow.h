@@ -855,7 +855,7 @@ RLF_PUBLIC const char *rlf_record_file_text(rlf_record *record,
 
 /* The numbers of a metric, in the order of metrics.jsonl. */
 typedef struct rlf_recorded_metric {
-    const char *name;     /* "reward", "actor.loss", "time.generate" */
+    const char *name;     /* "reward", "actor.loss", "seconds.read" */
     size_t n;             /* steps that report it */
     const uint64_t *step; /* [n] */
     const double *value;  /* [n]; NaN: it was not finite */

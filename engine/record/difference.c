@@ -206,7 +206,7 @@ compare_metrics(rlf_record *a, rlf_record *b)
     for (size_t i = 0; i < a->metrics.columns.count; i++) {
         const rlf_metric_column *x = &a->metrics.columns.data[i];
         const rlf_metric_column *y = rlf_metric_find(b, x->name);
-        if (strncmp(x->name, "time.", 5) == 0)
+        if (rlf_metric_is_time(x->name))
             continue;
         uint64_t at = y ? first_difference(x, y) : 0;
         first = at && (!first || at < first) ? at : first;
@@ -215,7 +215,7 @@ compare_metrics(rlf_record *a, rlf_record *b)
     }
     for (size_t i = 0; i < b->metrics.columns.count; i++) {
         const rlf_metric_column *y = &b->metrics.columns.data[i];
-        if (strncmp(y->name, "time.", 5) != 0 && !rlf_metric_find(a, y->name))
+        if (!rlf_metric_is_time(y->name) && !rlf_metric_find(a, y->name))
             add(a, "metric", y->name, NULL, outcome(a, y));
     }
     if (first) {

@@ -158,7 +158,7 @@ judge_metric(rlf_record *r, const rlf_metric_column *c)
 {
     const series s = {c->step.data, c->value.data, c->value.count};
     const char *name = c->name;
-    if (strncmp(name, "time.", 5) == 0)
+    if (rlf_metric_is_time(name))
         return;
     find_stretches(r, "nonfinite", name, &s, 1, is_not_finite,
                    "%s is not finite in %s");

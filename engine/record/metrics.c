@@ -1,5 +1,8 @@
-/* metrics.jsonl as columns. What stands in an object is a column of its own,
- * "time.generate"; what is no number is left out, and null is NaN. */
+/* metrics.jsonl as columns. What stands in an object is a column of its own;
+ * what is no number is left out, and null is NaN. An older rlflow wrote seconds
+ * as
+ * {"time":{"seconds":1,"read":0.2}}: they have the names of today, "seconds"
+ * and "seconds.read". */
 #include "engine/record/record.h"
 
 #include <inttypes.h>
@@ -40,6 +43,7 @@ rlf_metric_table_free(rlf_metric_table *t)
     forget_columns(t);
     RLF_VEC_FREE(&t->columns);
     rlf_buf_free(&t->scratch);
+    rlf_buf_free(&t->name);
     rlf_arena_free(t->arena);
 }
 
@@ -67,6 +71,26 @@ column_called(rlf_metric_table *t, const char *name)
     return &t->columns.data[at - 1];
 }
 
+static const char *
+name_of_today(rlf_metric_table *t)
+{
+    static const char was[] = "time.";
+    const char *name = t->scratch.p;
+    if (strncmp(name, was, sizeof was - 1) != 0)
+        return name;
+    name += sizeof was - 1;
+    rlf_buf_clear(&t->name);
+    rlf_buf_puts(&t->name, strcmp(name, "seconds") == 0 ? "" : "seconds.");
+    rlf_buf_puts(&t->name, name);
+    return t->name.p;
+}
+
+bool
+rlf_metric_is_time(const char *name)
+{
+    return strcmp(name, "seconds") == 0 || strncmp(name, "seconds.", 8) == 0;
+}
+
 /* Behind "prefix." that t->scratch has already. */
 static rlf_status
 take_members(rlf_metric_table *t, uint64_t step, rlf_json_scan *scan, int depth,
@@ -90,7 +114,7 @@ take_members(rlf_metric_table *t, uint64_t step, rlf_json_scan *scan, int depth,
         if ((!number && value.kind != RLF_SCAN_NULL) || !t->scratch.n ||
             strcmp(t->scratch.p, "step") == 0)
             continue;
-        rlf_metric_column *c = column_called(t, t->scratch.p);
+        rlf_metric_column *c = column_called(t, name_of_today(t));
         if (!c)
             continue;
         RLF_TRY_ROOM(&c->step, 1, "metrics");
@@ -148,7 +172,7 @@ static void
 sum_seconds(rlf_record *record)
 {
     rlf_metric_table *t = &record->metrics;
-    const rlf_metric_column *c = rlf_metric_find(record, "time.seconds");
+    const rlf_metric_column *c = rlf_metric_find(record, "seconds");
     t->seconds = 0;
     for (size_t i = 0; c && i < c->value.count; i++)
         if (isfinite(c->value.data[i]))

@@ -33,7 +33,7 @@ typedef struct rlf_metric_table {
     uint64_t last;  /* step of the last line */
     uint64_t lines; /* number of lines that have a step */
     double seconds; /* of all steps */
-    rlf_buf scratch;
+    rlf_buf scratch, name;
 } rlf_metric_table;
 
 rlf_status rlf_record_read_metrics(rlf_record *record, rlf_err *err);
@@ -41,6 +41,9 @@ void rlf_metric_table_free(rlf_metric_table *table);
 /* NULL: there is none of that name. */
 const rlf_metric_column *rlf_metric_find(const rlf_record *record,
                                          const char *name);
+
+/* Is it a number of seconds, in which equal runs differ? */
+bool rlf_metric_is_time(const char *name);
 
 /* ---- samples.jsonl (samples.c) ---- */
 

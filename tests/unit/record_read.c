@@ -65,14 +65,17 @@ test_metrics(void)
     put(arena, "m/metrics.jsonl",
         "{\"step\":1,\"reward\":0.5,\"loss\":null,\"time\":{\"seconds\":2,"
         "\"read\":0.25}}\n"
-        "{\"step\":2,\"reward\":0.75,\"time.seconds\":1,\"word\":\"x\"}\n"
+        "{\"step\":2,\"reward\":0.75,\"seconds\":1,\"seconds.read\":0.5,"
+        "\"word\":\"x\"}\n"
         "{\"step\":3,\"rew");
     rlf_record *r = opened("m");
     is_int((int64_t)rlf_record_run(r)->step, 2, "half a line is left");
     near(value(r, "reward", 2), 0.75, 0, "a metric");
     ok(isnan(value(r, "loss", 1)), "null is NaN");
     is_int((int64_t)count(r, "loss"), 1, "... in the steps that have it");
-    near(value(r, "time.read", 1), 0.25, 0, "what stands in an object");
+    near(value(r, "seconds.read", 1), 0.25, 0, "seconds of an older rlflow");
+    near(value(r, "seconds.read", 2), 0.5, 0, "... and those of today");
+    near(value(r, "seconds", 1), 2, 0, "... and their sum");
     near(rlf_record_run(r)->seconds, 3, 0, "seconds of both forms");
     ok(!rlf_record_metric_called(r, "word"), "a text is no metric");
     is_str(rlf_record_metric(r, 0)->name, "reward", "metrics in their order");
