@@ -33,6 +33,15 @@ int rlf_cmd_inspect(const rlf_command_line *line);
 int rlf_cmd_merge(const rlf_command_line *line);
 int rlf_cmd_tokenize(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
+int rlf_cmd_watch(const rlf_command_line *line);
+int rlf_cmd_samples(const rlf_command_line *line);
+int rlf_cmd_compare(const rlf_command_line *line);
+
+/* The record of a run's directory; what was left out is told. NULL after a
+ * message: then *status is the exit status. */
+rlf_record *rlf_cmd_record(const char *directory, int *status);
+/* Print what a run is, and how far. */
+void rlf_cmd_put_run(rlf_record *record);
 
 /* `plan --search`, of a session with a plan, which it closes. */
 int rlf_cmd_search(rlf_session *session, const rlf_command_line *line);

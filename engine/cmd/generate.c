@@ -66,12 +66,12 @@ end_writing(void)
 typedef struct writer {
     rlf_session *s;
     bool json, logprobs;
-    bool terminal; /* the standard output is one */
-    size_t next;   /* the answer that is written now, of all */
-    size_t shown;  /* bytes of it */
-    bool line;     /* what was written last ended a line */
-    int seen;      /* interrupts before */
-    size_t each;   /* answers to a prompt */
+    bool terminal;  /* the standard output is one */
+    size_t next;    /* the answer that is written now, of all */
+    size_t shown;   /* bytes of it */
+    bool line;      /* what was written last ended a line */
+    int seen;       /* interrupts before */
+    size_t each;    /* answers to a prompt */
     size_t written; /* answers as JSON */
 } writer;
 

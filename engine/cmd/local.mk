@@ -5,16 +5,19 @@ bin_PROGRAMS += rlflow
 noinst_LIBRARIES += libcmd.a
 libcmd_a_SOURCES = \
 	%D%/check.c \
+	%D%/chart.c %D%/chart.h \
 	%D%/cluster.c \
 	%D%/cmd.h \
 	%D%/color.c \
 	%D%/common.c \
+	%D%/compare.c \
 	%D%/data.c \
 	%D%/display.c %D%/display.h \
 	%D%/eval.c \
 	%D%/fmt.c \
 	%D%/generate.c \
-	%D%/explain.c %D%/graph.c \
+	%D%/explain.c \
+	%D%/graph.c \
 	%D%/inspect.c \
 	%D%/main.c \
 	%D%/merge.c \
@@ -22,14 +25,17 @@ libcmd_a_SOURCES = \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \
+	%D%/recorded.c \
 	%D%/run.c \
+	%D%/samples.c \
 	%D%/schedule.c \
 	%D%/search.c \
 	%D%/simulate.c \
 	%D%/given.c %D%/given.h \
 	%D%/stack.c \
 	%D%/tokenize.c \
-	%D%/version.c
+	%D%/version.c \
+	%D%/watch.c
 rlflow_SOURCES = engine/main.c
 rlflow_LDADD = libcmd.a $(API_LIBS)
 
@@ -70,3 +76,6 @@ zshcompletion_DATA = %D%/_rlflow
 	    mv $@.tmp $@
 CLEANFILES += %D%/rlflow %D%/_rlflow
 endif
+
+check_PROGRAMS += tests/unit/cmd_chart
+tests_unit_cmd_chart_LDADD = libcmd.a $(BASE_LIBS)

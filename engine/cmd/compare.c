@@ -1,0 +1,83 @@
+/* rlflow compare: in what two runs differ, and what came of it. */
+#include "engine/cmd/cmd.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { VALUE = 34 }; /* columns of a value */
+
+/* A value as far as there is room. */
+static void
+put_value(const char *value)
+{
+    rlf_buf shown = {0};
+    const char *text = value ? value : "-";
+    size_t n = strlen(text), cut = rlf_str_cut(rlf_str_of(text), VALUE - 3);
+    rlf_buf_shown(&shown, text, n <= VALUE ? n : cut);
+    if (n > VALUE)
+        rlf_buf_puts(&shown, "...");
+    printf("  %-*s", VALUE, shown.p ? shown.p : "");
+    rlf_buf_free(&shown);
+}
+
+/* Lines of a program, those of one run alone in a colour. */
+static void
+put_lines(const char *name, const char *text)
+{
+    bool colors = rlf_cmd_colors(STDOUT_FILENO);
+    rlf_cmd_line("program %s\n", name);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        rlf_buf line = {0};
+        rlf_buf_shown(&line, text, n);
+        const char *color = !colors        ? NULL
+                            : *text == '-' ? "\033[31m"
+                            : *text == '+' ? "\033[32m"
+                                           : NULL;
+        printf("  %s%s%s\n", color ? color : "", line.p ? line.p : "",
+               color ? "\033[0m" : "");
+        rlf_buf_free(&line);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static size_t
+put_differences(rlf_record *a, rlf_record *b)
+{
+    const rlf_recorded_difference *d;
+    const char *kind = "";
+    size_t i = 0;
+    for (; (d = rlf_record_difference(a, b, i)); i++) {
+        bool other = strcmp(kind, d->kind) != 0;
+        kind = d->kind;
+        if (other)
+            putchar('\n');
+        if (d->text) {
+            put_lines(d->name, d->text);
+            continue;
+        }
+        if (other)
+            printf("%s%s\n", kind, strcmp(kind, "samples") == 0 ? "" : "s");
+        rlf_cmd_line("  %-26s", d->name);
+        put_value(d->a);
+        put_value(d->b);
+        putchar('\n');
+    }
+    return i;
+}
+
+int
+rlf_cmd_compare(const rlf_command_line *line)
+{
+    int status = 0;
+    rlf_record *a = rlf_cmd_record(line->files[0], &status), *b = NULL;
+    if (a && (b = rlf_cmd_record(line->files[1], &status))) {
+        rlf_cmd_put_run(a);
+        rlf_cmd_put_run(b);
+        if (!put_differences(a, b))
+            puts("\nthey do not differ");
+    }
+    rlf_record_close(a);
+    rlf_record_close(b);
+    return status;
+}

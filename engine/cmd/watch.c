@@ -1,0 +1,448 @@
+/* rlflow watch: the directory of a run on a terminal, while it goes on: curves,
+ * times, what is worth a look, the last samples, the plan. Nothing in the
+ * directory is changed, so that of another machine may be watched, or a copy
+ * that is brought up to date now and then. */
+#include "engine/cmd/chart.h"
+#include "engine/cmd/cmd.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum {
+    PERIOD = 1000, /* milliseconds from look to look */
+    CELL = 36,     /* columns of a curve at least */
+    CURVE = 3,     /* lines of a curve */
+    RECENT = 10,   /* steps whose times are told */
+    WIDE = 80,     /* columns where there is no terminal */
+    TALL = 48,     /* and lines */
+};
+
+typedef struct screen {
+    int columns, lines;
+    bool colors;
+    rlf_buf out;
+    int used; /* lines of `out` */
+} screen;
+
+static volatile sig_atomic_t stopped;
+
+static void
+stop(int number)
+{
+    stopped = number;
+}
+
+/* ---- lines ---- */
+
+/* Ends a line, cut to the screen by who wrote it. */
+static void
+end_line(screen *s)
+{
+    rlf_buf_puts(&s->out, s->colors ? "\033[0m\033[K\n" : "\n");
+    s->used++;
+}
+
+static void
+style(screen *s, const char *code)
+{
+    if (s->colors)
+        rlf_buf_printf(&s->out, "\033[%sm", code);
+}
+
+/* Appends a text, shown in so many columns at most, and returns how many it
+ * takes: a letter a column, which is right of most texts. */
+static int
+put_cut(screen *s, const char *text, size_t n, int most)
+{
+    rlf_buf shown = {0};
+    int used = 0;
+    rlf_buf_shown(&shown, text, n);
+    for (size_t at = 0; at < shown.n && most > 0;) {
+        size_t length = rlf_str_utf8(shown.p + at, shown.n - at);
+        length = length ? length : 1;
+        if (used == most - 1 && at + length < shown.n) {
+            rlf_buf_puts(&s->out, "\xe2\x80\xa6");
+            used++;
+            break;
+        }
+        if (shown.p[at] == '\n')
+            rlf_buf_putc(&s->out, ' ');
+        else
+            rlf_buf_add(&s->out, shown.p + at, length);
+        at += length;
+        used++;
+    }
+    rlf_buf_free(&shown);
+    return used;
+}
+
+static void
+put_title(screen *s, const char *title)
+{
+    end_line(s);
+    style(s, "1");
+    put_cut(s, title, strlen(title), s->columns);
+    end_line(s);
+}
+
+/* ---- what is shown ---- */
+
+static void
+put_head(screen *s, rlf_record *r)
+{
+    const rlf_recorded_run *run = rlf_record_run(r);
+    rlf_buf text = {0};
+    rlf_buf_printf(&text, "%s  %s  %s  step %" PRIu64, run->directory,
+                   run->program ? run->program : "", run->state_text,
+                   run->step);
+    if (run->steps)
+        rlf_buf_printf(&text, " of %" PRIu64, run->steps);
+    const rlf_recorded_metric *m = rlf_record_metric_called(r, "seconds");
+    if (m && m->n && run->steps > run->step && run->state == RLF_RUN_GOES_ON) {
+        double left = m->value[m->n - 1] * (double)(run->steps - run->step);
+        if (isfinite(left))
+            rlf_buf_printf(&text, "  %02.0f:%02.0f:%02.0f left",
+                           floor(left / 3600), fmod(floor(left / 60), 60),
+                           fmod(floor(left), 60));
+    }
+    style(s, "1");
+    put_cut(s, text.p, text.n, s->columns);
+    end_line(s);
+    if (run->why) {
+        style(s, "31");
+        put_cut(s, run->why, strlen(run->why), s->columns);
+        end_line(s);
+    }
+    rlf_buf_free(&text);
+}
+
+/* Curves are of what the program reports, not of times and numbers of tokens,
+ * which stand elsewhere. */
+static bool
+is_curve(const rlf_recorded_metric *m)
+{
+    return strncmp(m->name, "seconds", 7) != 0 &&
+           strcmp(m->name, "tokens") != 0;
+}
+
+static const rlf_recorded_metric *
+curve_at(rlf_record *r, int i)
+{
+    const rlf_recorded_metric *m;
+    for (size_t k = 0; (m = rlf_record_metric(r, k)); k++)
+        if (is_curve(m) && i-- == 0)
+            return m;
+    return NULL;
+}
+
+/* A part of the line of a row of curves, `part` 0 the names, then the curves.
+ */
+static void
+put_cell(screen *s, const rlf_recorded_metric *m, int part, int wide)
+{
+    double least = 0, most = 0;
+    if (part > 0) {
+        style(s, "36");
+        rlf_chart_line(m->value, m->n, wide - 2, CURVE, part - 1, &s->out);
+        style(s, "0");
+        rlf_buf_puts(&s->out, "  ");
+        return;
+    }
+    rlf_buf range = {0};
+    if (rlf_chart_range(m->value, m->n, &least, &most)) {
+        rlf_buf_printf(&range, " %.4g", m->value[m->n - 1]);
+        size_t last = range.n;
+        rlf_buf_printf(&range, "  %.3g to %.3g", least, most);
+        if (range.n + strlen(m->name) > (size_t)wide - 2)
+            range.n = last; /* the range is what there is no room for */
+    }
+    style(s, "1");
+    int used = put_cut(s, m->name, strlen(m->name), wide - 2 - (int)range.n);
+    style(s, "0");
+    used += put_cut(s, range.p ? range.p : "", range.n, wide - 2 - used);
+    rlf_buf_printf(&s->out, "%*s", wide - used, "");
+    rlf_buf_free(&range);
+}
+
+/* Shows curves from number `first` on, as many as there is room for; how many
+ * these are. */
+static int
+put_curves(screen *s, rlf_record *r, int first, int room)
+{
+    int across = s->columns / CELL > 0 ? s->columns / CELL : 1,
+        wide = s->columns / across, shown = 0;
+    while (room >= CURVE + 2 && curve_at(r, first + shown)) {
+        for (int part = 0; part <= CURVE; part++) {
+            for (int k = 0; k < across; k++) {
+                const rlf_recorded_metric *m = curve_at(r, first + shown + k);
+                if (m)
+                    put_cell(s, m, part, wide);
+            }
+            end_line(s);
+        }
+        shown += across;
+        room -= CURVE + 1;
+    }
+    return shown;
+}
+
+/* Means over the last steps of the seconds of a step and of its parts. */
+static void
+put_times(screen *s, rlf_record *r)
+{
+    static const char *const parts[] = {"generate", "read", "train", "lua",
+                                        "rest"};
+    static const char *const color[] = {"44", "42", "45", "43", "47"};
+    double mean[sizeof parts / sizeof *parts] = {0}, all = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "seconds.%s", parts[i]);
+        const rlf_recorded_metric *m = rlf_record_metric_called(r, name);
+        size_t n = m ? m->n < RECENT ? m->n : RECENT : 0;
+        for (size_t k = 0; k < n; k++)
+            if (isfinite(m->value[m->n - 1 - k]))
+                mean[i] += m->value[m->n - 1 - k] / (double)n;
+        all += mean[i];
+    }
+    if (!(all > 0))
+        return;
+    rlf_buf text = {0};
+    rlf_buf_printf(&text, "%.3g s a step:", all);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        rlf_buf_printf(&text, "%s %s %.0f %%", i ? "," : "", parts[i],
+                       100 * mean[i] / all);
+    put_title(s, text.p);
+    rlf_buf_free(&text);
+    double sum = 0;
+    for (size_t i = 0, at = 0; i < sizeof parts / sizeof *parts; i++) {
+        sum += mean[i];
+        size_t to = (size_t)lround(sum / all * (s->columns - 1));
+        style(s, color[i]);
+        for (; at < to; at++)
+            rlf_buf_putc(&s->out, s->colors ? ' ' : parts[i][0]);
+    }
+    end_line(s);
+}
+
+static void
+put_findings(screen *s, rlf_record *r)
+{
+    const rlf_recorded_finding *f;
+    size_t n = 0;
+    while (rlf_record_finding(r, n))
+        n++;
+    if (!n)
+        return;
+    put_title(s, "worth a look");
+    for (size_t i = n > 3 ? n - 3 : 0; (f = rlf_record_finding(r, i)); i++) {
+        style(s, "33");
+        put_cut(s, f->text, strlen(f->text), s->columns);
+        end_line(s);
+    }
+}
+
+/* Shows the last samples, two lines each. */
+static void
+put_samples(screen *s, rlf_record *r, int most)
+{
+    uint64_t n = rlf_record_run(r)->samples;
+    if (!n || most < 1)
+        return;
+    put_title(s, "last samples");
+    uint64_t from = n > (uint64_t)most ? n - (uint64_t)most : 0;
+    for (uint64_t i = from; i < n; i++) {
+        const char *name;
+        rlf_buf numbers = {0};
+        for (size_t k = 0; (name = rlf_record_column_name(r, k)); k++) {
+            double x = rlf_record_number(r, i, k);
+            if (!isnan(x))
+                rlf_buf_printf(&numbers, "  %s %.4g", name, x);
+        }
+        static const rlf_sample_text which[] = {RLF_SAMPLE_PROMPT,
+                                                RLF_SAMPLE_RESPONSE};
+        for (int k = 0; k < 2; k++) {
+            size_t length;
+            const char *text = rlf_record_text(r, i, which[k], &length);
+            rlf_buf_puts(&s->out, k ? "  > " : "");
+            int used = put_cut(s, text ? text : "", text ? length : 0,
+                               k ? s->columns * 2 / 3 - 4 : s->columns);
+            style(s, "2");
+            if (k)
+                put_cut(s, numbers.p ? numbers.p : "", numbers.n,
+                        s->columns - 4 - used);
+            end_line(s);
+        }
+        rlf_buf_free(&numbers);
+    }
+}
+
+/* Shows the rows of the place block. */
+static void
+put_plan(screen *s, rlf_record *r, int room)
+{
+    size_t n;
+    const char *text = rlf_record_file_text(r, "plan.rlf", &n);
+    text = text ? strstr(text, "place {") : NULL;
+    if (!text || room < 4)
+        return;
+    put_title(s, "plan");
+    room -= 3;
+    for (text += strcspn(text, "\n"); *text && room > 0; room--) {
+        text++;
+        size_t length = strcspn(text, "\n");
+        if (*text == '}')
+            break;
+        put_cut(s, text, length, s->columns);
+        end_line(s);
+        text += length;
+    }
+}
+
+/* All of it. `first`: the number of the first curve; how many curves there
+ * were. */
+static int
+draw(screen *s, rlf_record *r, int first)
+{
+    rlf_buf_clear(&s->out);
+    s->used = 0;
+    put_head(s, r);
+    end_line(s);
+    int samples = s->lines >= 40   ? 4
+                  : s->lines >= 24 ? 2
+                                   : 0,
+        below =
+            5 + (samples ? 2 + 2 * samples : 0) + (s->lines >= 40 ? 5 + 6 : 0);
+    int shown = put_curves(s, r, first, s->lines - s->used - below);
+    put_times(s, r);
+    if (s->lines >= 40)
+        put_findings(s, r);
+    put_samples(s, r, samples);
+    put_plan(s, r, s->lines - s->used - 1);
+    return shown;
+}
+
+/* ---- the terminal ---- */
+
+static void
+measure(screen *s)
+{
+    struct winsize size = {0};
+    s->columns = WIDE;
+    s->lines = TALL;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 &&
+        size.ws_row > 5) {
+        s->columns = size.ws_col;
+        s->lines = size.ws_row;
+    }
+}
+
+static void
+show(const screen *s)
+{
+    fwrite(s->out.p ? s->out.p : "", 1, s->out.n, stdout);
+    fflush(stdout);
+}
+
+/* Waits for a key; 0: none came. */
+static char
+key(void)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    char bytes[8];
+    if (poll(&in, 1, PERIOD) <= 0)
+        return 0;
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n <= 0)
+        return 'q'; /* the terminal is gone */
+    if (n >= 3 && bytes[0] == '\033')
+        return bytes[2] == 'B' || bytes[2] == 'C' || bytes[2] == '6' ? 'n'
+                                                                     : 'p';
+    return bytes[0];
+}
+
+/* Looks again and again, until a key or a signal says that it is enough, or the
+ * run has ended. */
+static void
+watch(screen *s, rlf_record *r)
+{
+    int first = 0, shown = 0;
+    char pressed = 0;
+    while (!stopped && pressed != 'q') {
+        const rlf_recorded_run *run = rlf_record_run(r);
+        measure(s);
+        shown = draw(s, r, first);
+        fputs("\033[H", stdout);
+        show(s);
+        printf("\033[0m\033[J\033[%d;1H\033[2mq ends, n and p show other "
+               "curves\033[0m\033[K",
+               s->lines);
+        fflush(stdout);
+        if (run->state >= RLF_RUN_DONE)
+            break;
+        pressed = key();
+        if (pressed == 'n' && curve_at(r, first + shown))
+            first += shown;
+        if (pressed == 'p')
+            first = first > shown ? first - shown : 0;
+        if (rlf_record_refresh(r) != RLF_RESULT_OK)
+            break;
+    }
+}
+
+/* On a screen of its own, after which the last look stays. */
+static void
+watch_terminal(screen *s, rlf_record *r)
+{
+    struct termios before, raw;
+    struct sigaction action = {.sa_handler = stop};
+    bool keys = tcgetattr(STDIN_FILENO, &before) == 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    if (keys) {
+        raw = before;
+        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    fputs("\033[?1049h\033[?25l", stdout);
+    watch(s, r);
+    fputs("\033[?25h\033[?1049l", stdout);
+    if (keys)
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    show(s);
+}
+
+int
+rlf_cmd_watch(const rlf_command_line *line)
+{
+    int status = 0;
+    rlf_record *r = rlf_cmd_record(line->files[0], &status);
+    if (!r)
+        return status;
+    screen s = {.colors = rlf_cmd_colors(STDOUT_FILENO)};
+    measure(&s);
+    bool live = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && s.colors &&
+                rlf_record_run(r)->state < RLF_RUN_DONE;
+    if (live) {
+        watch_terminal(&s, r);
+    } else {
+        draw(&s, r, 0);
+        show(&s);
+    }
+    if (rlf_record_status(r) != RLF_RESULT_OK) {
+        rlf_cmd_put_message(rlf_record_message(r));
+        status = rlf_cmd_status(rlf_record_status(r));
+    }
+    if (stopped && stopped != SIGINT)
+        status = 128 + stopped;
+    rlf_buf_free(&s.out);
+    rlf_record_close(r);
+    return status;
+}
