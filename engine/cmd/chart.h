@@ -3,7 +3,7 @@
 #ifndef RLF_CMD_CHART_H
 #define RLF_CMD_CHART_H
 
-#include "engine/base/str.h"
+#include "engine/base/diag.h"
 
 /* The range of the finite ones of n values; false: there are none. */
 bool rlf_chart_range(const double *value, size_t n, double *least,

@@ -1,11 +1,11 @@
 /* rlflow samples: samples that a run has written, of a step, the best, the
  * worst, or those with a text. */
 #define _GNU_SOURCE // memmem
-#include "engine/base/vec.h"
 #include "engine/cmd/cmd.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct chosen {
@@ -18,10 +18,9 @@ typedef struct choice {
     const rlf_command_line *line;
     uint64_t step; /* 0: all */
     const char *set, *find;
-    int column;    /* by which they are sorted; -1: they are not */
-    uint64_t last; /* of those that fit, the step of the last one */
-    uint64_t fit;  /* how many fit */
-    RLF_VEC(chosen) list;
+    int column;   /* by which they are sorted; -1: they are not */
+    chosen *list; /* [fit] those that fit */
+    uint64_t fit;
 } choice;
 
 static const char *
@@ -124,6 +123,7 @@ static void
 choose(choice *c, bool best)
 {
     uint64_t n = rlf_record_run(c->record)->samples;
+    c->list = rlf_calloc(n + 1, sizeof *c->list);
     for (uint64_t i = 0; i < n; i++) {
         chosen one = {.i = i};
         if (c->column >= 0) {
@@ -132,11 +132,9 @@ choose(choice *c, bool best)
         }
         if (isnan(one.by) || !fits(c, i))
             continue;
-        c->fit++;
-        RLF_PUSH(&c->list, one);
+        c->list[c->fit++] = one;
     }
-    if (c->list.count)
-        qsort(c->list.data, c->list.count, sizeof *c->list.data, compare);
+    qsort(c->list, c->fit, sizeof *c->list, compare);
 }
 
 /* ---- what is shown ---- */
@@ -232,7 +230,7 @@ show(choice *c, rlf_err *err)
     uint64_t shown = c->fit < most ? c->fit : most;
     for (uint64_t k = 0; k < shown; k++)
         (o[RLF_OPTION_JSON].given ? put_line : put_sample)(c->record,
-                                                           c->list.data[k].i);
+                                                           c->list[k].i);
     put_rest(c, shown, best);
     return RLF_OK;
 }
@@ -253,7 +251,7 @@ rlf_cmd_samples(const rlf_command_line *line)
         rlf_cmd_say(&err);
         status = err.status == RLF_USAGE ? 2 : 1;
     }
-    RLF_VEC_FREE(&c.list);
+    free(c.list);
     rlf_record_close(r);
     return status;
 }
