@@ -5,6 +5,7 @@
 #include "engine/api/machines/profile.h"
 #include "engine/api/rundir/rundir.h"
 #include "engine/api/searching/prediction.h"
+#include "engine/api/sinks/sinks.h"
 #include "engine/base/vec.h"
 
 #include <errno.h>
@@ -76,6 +77,7 @@ static rlf_status
 end_run(rlf_session *s, rlf_err *err)
 {
     rlf_status status = rlf_record_end(s, err);
+    rlf_sinks_close(s);
     bool closed = rlf_run_close(s->closable);
     if (closed) {
         rlf_status traced = rlf_trace_close(s->logging.trace, err);

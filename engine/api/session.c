@@ -7,6 +7,7 @@
 #include "engine/api/machines/profile.h"
 #include "engine/api/searching/memory_advice.h"
 #include "engine/api/rundir/rundir.h"
+#include "engine/api/sinks/sinks.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/graph/step_arguments.h"
@@ -664,6 +665,7 @@ take_step(rlf_session *s, rlf_err *err)
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));
+    RLF_TRY(rlf_directory_blame(s, rlf_sinks_step(s, err), err));
     RLF_TRY(rlf_saving_step(s, err));
     return rlf_record_warned(s, told, err);
 }

@@ -115,6 +115,17 @@ typedef struct rlf_seen_gradient {
     bool learns;      /* the norm of one of these steps was not 0 */
 } rlf_seen_gradient;
 
+/* A sink that --report-to names (sinks/sinks.h). */
+typedef struct rlf_sink {
+    const struct rlf_sink_class *class;
+    void *state; /* NULL: no step was written since this start */
+} rlf_sink;
+
+typedef struct rlf_sinks {
+    rlf_sink *data;
+    size_t count, room;
+} rlf_sinks;
+
 /* A journal as this process left it (rundir/journal.c). */
 typedef struct rlf_appended {
     uint64_t length; /* bytes of the file */
@@ -317,6 +328,7 @@ struct rlf_session {
 
     /* The caller's requests. */
     rlf_session_options options;
+    rlf_sinks sinks;
     struct {
         rlf_log_function *log; /* NULL: the standard error */
         void *log_arg;

@@ -2,6 +2,7 @@
  * of the command line, and parameters of the program. */
 #include "engine/api/session.h"
 #include "engine/api/rundir/rundir.h"
+#include "engine/api/sinks/sinks.h"
 
 #include "engine/base/option.h"
 #include "engine/base/vec.h"

@@ -11,6 +11,11 @@
 #include <malloc.h>
 #endif
 
+const char *const rlf_time_names[RLF_TIMES] = {[RLF_TIME_GENERATE] = "generate",
+                                               [RLF_TIME_READ] = "read",
+                                               [RLF_TIME_TRAIN] = "train",
+                                               [RLF_TIME_LUA] = "lua"};
+
 static rlf_status
 tell(void *sink, const rlf_rank_event *event, rlf_err *err)
 {

@@ -36,6 +36,7 @@ enum {
     RLF_TIME_LUA,
     RLF_TIMES
 };
+extern const char *const rlf_time_names[RLF_TIMES]; /* "generate" */
 
 enum { RLF_PATIENCE_FILES = 10 };
 
@@ -175,23 +176,27 @@ typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
                                      rlf_err *err);
 rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
                            rlf_take_lines take, void *arg, rlf_err *err);
-/* A named number of each token: that of token t of a sample is at
- * rows->tokens->offset[row] + t. */
+/* A named number of each sample, or of each token: that of token t of a sample
+ * is at rows->tokens->offset[row] + t. */
 typedef struct rlf_recorded_value {
     const char *name;
     const double *number;
 } rlf_recorded_value;
 
+typedef struct rlf_recorded_values {
+    rlf_recorded_value *data;
+    size_t count, room;
+} rlf_recorded_values;
+
 /* A set that the flow generated, by its name in those lines, with its first n
- * samples and what nodes of the step made for each of their tokens. */
+ * samples and what nodes of the step made for each of them, and for each of
+ * their tokens. */
 typedef struct rlf_recorded_set {
     const char *name;
     const struct rlf_rows *rows;
     uint32_t n;
-    struct {
-        rlf_recorded_value *data;
-        size_t count, room;
-    } values;
+    rlf_recorded_values numbers; /* of samples: number[row] */
+    rlf_recorded_values values;  /* of tokens */
 } rlf_recorded_set;
 
 typedef struct rlf_recorded_sets {

@@ -41,16 +41,17 @@ rlf_run_column(const rlf_run *run, int value)
     return s->opened ? &s->call.out[at.port].column : NULL;
 }
 
-/* The numbers of a labelled value if it has one for each of these samples. */
+/* The numbers of a labelled value if it has one for each of these samples, or
+ * of their tokens. */
 static const double *
-column_of(const rlf_run *run, const rlf_space *samples, size_t v)
+column_of(const rlf_run *run, const rlf_space *space, size_t v)
 {
     const rlf_value *value = &run->graph->values.data[v];
     if (value->kind != RLF_VALUE_NUMBER || !value->label ||
-        value->domain != samples->domain)
+        value->domain != space->domain)
         return NULL;
     const rlf_column *column = rlf_run_column(run, (int)v);
-    return column && column->space == samples ? column->number : NULL;
+    return column && column->space == space ? column->number : NULL;
 }
 
 /* The columns, in an object of their own: a program may give any name. */
@@ -220,20 +221,17 @@ typedef struct lister {
     rlf_recorded_sets *sets;
 } lister;
 
+/* The named numbers on a space of the set. */
 static void
-list_values(const lister *l, rlf_recorded_set *set)
+list_values(const lister *l, const rlf_space *space, rlf_recorded_values *out)
 {
     const rlf_graph *graph = l->run->graph;
-    const rlf_space *tokens = set->rows->tokens;
     for (size_t v = 0; v < graph->values.count; v++) {
-        const rlf_value *value = &graph->values.data[v];
-        if (value->kind != RLF_VALUE_NUMBER || !value->label ||
-            value->domain != tokens->domain)
-            continue;
-        const rlf_column *column = rlf_run_column(l->run, (int)v);
-        if (column && column->space == tokens && column->number)
-            RLF_PUSH_IN(l->arena, &set->values,
-                        ((rlf_recorded_value){value->label, column->number}));
+        const double *number = column_of(l->run, space, v);
+        if (number)
+            RLF_PUSH_IN(
+                l->arena, out,
+                ((rlf_recorded_value){graph->values.data[v].label, number}));
     }
 }
 
@@ -251,7 +249,8 @@ list_set(void *arg, int value, rlf_err *err)
     put_name(l->run, value, &name);
     set.name = rlf_arena_strndup(l->arena, name.p, name.n);
     rlf_buf_free(&name);
-    list_values(l, &set);
+    list_values(l, rows->samples, &set.numbers);
+    list_values(l, rows->tokens, &set.values);
     if (set.n)
         RLF_PUSH_IN(l->arena, l->sets, set);
     return RLF_OK;

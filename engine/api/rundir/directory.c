@@ -23,6 +23,7 @@ static const struct {
     {"samples.jsonl", false, true, true},
     {"tokens.jsonl", false, true, true},
     {"tokens", true, true, false},
+    {"tensorboard", true, false, false},
     {"checkpoints", true, true, false},
     {"inputs", true, false, false},
     {"run.json", false, false, false},

@@ -8,6 +8,7 @@
  * aside as it is, and what can still be read of it is the new one. Nothing that
  * cannot be made again is deleted. What stands in a line is rundir.c's. */
 #include "engine/api/rundir/rundir.h"
+#include "engine/api/sinks/sinks.h"
 
 #include "engine/base/vec.h"
 #include "engine/io/checksum.h"
@@ -270,7 +271,8 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
         if (session->directory.appended[i].length)
             RLF_TRY(rlf_file_sync(path, err));
     }
-    return rlf_tokens_sync(session, err);
+    RLF_TRY(rlf_tokens_sync(session, err));
+    return rlf_sinks_sync(session, err);
 }
 
 /* ---- when it begins ---- */

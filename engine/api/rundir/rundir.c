@@ -335,16 +335,11 @@ rlf_rundir_plan(rlf_session *session, rlf_err *err)
 static void
 put_seconds(const rlf_session *session, rlf_buf *out)
 {
-    static const char *const names[RLF_TIMES] = {[RLF_TIME_GENERATE] =
-                                                     "generate",
-                                                 [RLF_TIME_READ] = "read",
-                                                 [RLF_TIME_TRAIN] = "train",
-                                                 [RLF_TIME_LUA] = "lua"};
     double rest = session->steps.seconds;
     rlf_buf_printf(out, ",\"seconds\":%.6f", rest);
     for (int i = 0; i < RLF_TIMES; i++) {
         double seconds = rlf_run_seconds(session->run, i);
-        rlf_buf_printf(out, ",\"seconds.%s\":%.6f", names[i], seconds);
+        rlf_buf_printf(out, ",\"seconds.%s\":%.6f", rlf_time_names[i], seconds);
         rest -= seconds;
     }
     rlf_buf_printf(out, ",\"seconds.rest\":%.6f", rest > 0 ? rest : 0);
