@@ -15,7 +15,7 @@ libapi_a_SOURCES = \
 	%D%/rundir/rollback.c %D%/rundir/rundir.c %D%/rundir/rundir.h \
 	%D%/rundir/saving.c %D%/rundir/tokens.c \
 	%D%/sinks/sink.def %D%/sinks/sinks.c %D%/sinks/sinks.h \
-	%D%/sinks/tensorboard.c \
+	%D%/sinks/tensorboard.c %D%/sinks/trackio.c \
 	%D%/simulating/mean_step.c %D%/simulating/mean_step.h \
 	%D%/simulating/schedule.c %D%/simulating/schedule.h \
 	%D%/simulating/schedule_read.c %D%/simulating/trial.c \

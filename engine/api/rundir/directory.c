@@ -24,6 +24,7 @@ static const struct {
     {"tokens.jsonl", false, true, true},
     {"tokens", true, true, false},
     {"tensorboard", true, false, false},
+    {"trackio", true, false, false},
     {"checkpoints", true, true, false},
     {"inputs", true, false, false},
     {"run.json", false, false, false},
