@@ -35,7 +35,9 @@ rlf_result
 rlf_session_hook(rlf_session *s, const char *name, rlf_hook_function *function,
                  void *arg)
 {
-    if (!rlf_call_begins(s, __func__, RLF_POINTERS({"name", name})))
+    if (!rlf_call_begins(
+            s, __func__,
+            RLF_POINTERS({"name", name}, {"function", function ? s : NULL})))
         return rlf_session_status(s);
     if (s->run || s->ended)
         return rlf_call_refuse(
@@ -43,8 +45,6 @@ rlf_session_hook(rlf_session *s, const char *name, rlf_hook_function *function,
             "the function of hook '%s' is given before the session is ready, "
             "not afterwards",
             name);
-    if (!function)
-        return rlf_call_refuse(s, "hook '%s' has no function", name);
     const rlf_host_hook hook = {
         .name = rlf_arena_strdup(s->arena, name), .call = function, .arg = arg};
     RLF_PUSH_IN(s->arena, &s->host.hooks, hook);

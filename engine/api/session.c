@@ -565,10 +565,12 @@ make_ready(rlf_session *s, rlf_err *err)
 static rlf_result
 ready(rlf_session *s)
 {
+    if (s->ended)
+        return RLF_RESULT_END;
     if (s->stop.before_step)
         return RLF_RESULT_STOPPED;
-    if (s->run || s->ended)
-        return s->run ? RLF_RESULT_OK : RLF_RESULT_END;
+    if (s->run)
+        return RLF_RESULT_OK;
     locale_t before = rlf_locale_enter(s->locale);
     rlf_status status = rlf_stop_watch(s, &s->err);
     if (status >= 0)
@@ -598,7 +600,7 @@ rlf_session_dry_run(rlf_session *s)
 {
     if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
-    if (s->stop.before_step)
+    if (s->stop.before_step && !s->ended)
         return RLF_RESULT_STOPPED;
     if (!s->options.dry && (s->run || s->ended))
         return rlf_call_refuse(s, s->run ? "a dry run is made of a session "
@@ -709,6 +711,8 @@ rlf_session_step(rlf_session *s)
     if (s->options.dry && s->leads) /* others end with process 0 */
         return rlf_call_refuse(s, "a dry run takes no step");
     bool over = s->leads && rlf_session_over(s), done = !s->leads || over;
+    if (!over && rlf_stop_before_step(s))
+        return RLF_RESULT_STOPPED;
     if (s->stop.ended_by || (s->leads && rlf_stop_due(s) && !over))
         return stop_early(s);
     locale_t before = rlf_locale_enter(s->locale);

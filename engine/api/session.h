@@ -541,6 +541,9 @@ void rlf_stop_relay(rlf_session *session, bool on);
 rlf_status rlf_stop_asked(void *session, double seconds);
 /* Says whether this process was told to end the run. */
 bool rlf_stop_told(const rlf_session *session);
+/* Says before the first step, in process 0, whether the run is to end, of which
+ * nothing is left then. */
+bool rlf_stop_before_step(rlf_session *session);
 /* Says between steps, in process 0, whether the run is to end; then the others
  * know, too. */
 bool rlf_stop_due(rlf_session *session);

@@ -176,18 +176,25 @@ rlf_stop_unwatch(rlf_session *s)
     pthread_join(s->stop.thread, NULL);
 }
 
+/* Ends, for that, a run that has taken no step. */
+static bool
+end_before_step(rlf_session *s, int number)
+{
+    if (!s->leads || !number || number == SIGUSR1)
+        return false;
+    s->stop.before_step = true;
+    s->stop.ended_by = s->stop.signal = number;
+    if (s->world)
+        rlf_comm_world_tell(s->world, number);
+    rlf_opening_forget(s);
+    return true;
+}
+
 bool
 rlf_stop_opened(rlf_session *s)
 {
-    int number = own_number(s);
-    if (s->leads && number && number != SIGUSR1) {
-        s->stop.before_step = true;
-        s->stop.ended_by = s->stop.signal = number;
-        if (s->world)
-            rlf_comm_world_tell(s->world, number);
-        rlf_opening_forget(s);
+    if (end_before_step(s, own_number(s)))
         return true;
-    }
     __atomic_store_n(&s->stop.joined, true, __ATOMIC_RELEASE);
     if (!s->leads)
         rlf_stop_relay(s, true);
@@ -231,6 +238,13 @@ bool
 rlf_stop_told(const rlf_session *s)
 {
     return s->stop.signal || own_number(s);
+}
+
+bool
+rlf_stop_before_step(rlf_session *s)
+{
+    int number = own_number(s) ? own_number(s) : others_number(s);
+    return !s->steps.taken.steps && end_before_step(s, number);
 }
 
 bool

@@ -302,6 +302,9 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_display *d = rlf_display_open(s, quiet);
     rlf_result result = train(s, d, &began);
     rlf_display_close(d);
+    if (result == RLF_RESULT_STOPPED &&
+        rlf_session_text(s, RLF_TEXT_STOPPED)[0])
+        began = false; /* told between the opening and the first step */
     bool leads = rlf_session_info(s)->leads;
     if (began && result >= 0 && leads && !quiet)
         put_end(s, line, result);

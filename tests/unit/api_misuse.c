@@ -89,6 +89,9 @@ test_late_dry_run(void)
 
     s = opened();
     rlf_session_finish(s);
+    ok(!rlf_session_text(s, RLF_TEXT_NEEDS), "a finished one has no needs");
+    is_str(rlf_session_why(s), "there was no dry run (rlf_session_dry_run)",
+           "... for it made none");
     ok(rlf_session_dry_run(s) == RLF_RESULT_USAGE, "nor a finished one");
     has(s, RLF_RESULT_USAGE,
         "a dry run is made of a session that was not finished", "finished");
@@ -402,6 +405,125 @@ test_stop(void)
     rlf_session_close(s);
 }
 
+/* One that is ready and has taken no step is in no other state than one that
+ * opens: it takes none, and leaves nothing. */
+static void
+test_stop_ready(const char *directory)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, -7};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        rlf_session *s = opened();
+        if (i)
+            rlf_session_set(s, "--out", directory);
+        ok(rlf_session_ready(s) == RLF_RESULT_OK, "a run is ready");
+        rlf_session_stop(s, numbers[i]);
+        ok(rlf_session_step(s) == RLF_RESULT_STOPPED &&
+               rlf_session_steps(s) == 0,
+           "told to end for %d before its first step, it takes none",
+           numbers[i]);
+        ok(rlf_session_stopped(s) ==
+                   (numbers[i] > 0 ? numbers[i] : SIGTERM) &&
+               !rlf_session_failed(s),
+           "... and says for what");
+        ok(strstr(rlf_session_text(s, RLF_TEXT_STOPPED), "nothing was begun"),
+           "... and that nothing was begun");
+        ok(rlf_session_step(s) == RLF_RESULT_STOPPED, "... again");
+        ok(rlf_session_finish(s) == RLF_RESULT_OK &&
+               access(directory, F_OK) != 0,
+           "... and leaves nothing");
+        ok(rlf_session_step(s) == RLF_RESULT_END, "finished, it is at its end");
+        rlf_session_close(s);
+    }
+    rlf_session *s = opened();
+    rlf_session_ready(s);
+    rlf_session_stop(s, SIGUSR1);
+    ok(rlf_session_step(s) == RLF_RESULT_OK &&
+           rlf_session_step(s) == RLF_RESULT_STOPPED,
+       "SIGUSR1 waits for the first step of a run that is ready");
+    rlf_session_close(s);
+    s = opened();
+    rlf_session_stop(s, SIGTERM);
+    rlf_session_step(s);
+    rlf_session_finish(s);
+    ok(rlf_session_step(s) == RLF_RESULT_END &&
+           rlf_session_ready(s) == RLF_RESULT_END,
+       "so is one that was told while it opened");
+    rlf_session_close(s);
+}
+
+/* A run that went on from a checkpoint keeps that. */
+static void
+test_stop_resumed(const char *directory)
+{
+    rlf_session *s = opened();
+    rlf_session_set(s, "--out", directory);
+    ok(rlf_session_step(s) == RLF_RESULT_OK &&
+           rlf_session_save(s) == RLF_RESULT_OK,
+       "a step is saved");
+    rlf_session_close(s);
+    s = opened();
+    rlf_session_set(s, "--out", directory);
+    rlf_session_set(s, "--resume", "1");
+    rlf_session_ready(s);
+    rlf_session_stop(s, SIGTERM);
+    ok(rlf_session_step(s) == RLF_RESULT_STOPPED && rlf_session_saved(s) == 1 &&
+           rlf_session_close(s) == RLF_RESULT_OK,
+       "told to end, the run that goes on takes no step");
+    s = opened();
+    rlf_session_set(s, "--out", directory);
+    rlf_session_set(s, "--resume", "1");
+    ok(rlf_session_step(s) == RLF_RESULT_OK && rlf_session_steps(s) == 2,
+       "... and goes on later: %s", rlf_session_message(s));
+    rlf_session_close(s);
+}
+
+/* ---- clusters ---- */
+
+static void
+test_cluster_text(void)
+{
+    rlf_session *s = opened();
+    const rlf_cluster_text *t = rlf_session_cluster_called(s, "a100x8");
+    static char text[1 << 14], program[1 << 14];
+    ok(t && strlen(t->text) < sizeof text, "a cluster is a text");
+    snprintf(text, sizeof text, "%s", t ? t->text : "");
+    rlf_session_close(s);
+
+    s = rlf_session_open_text("no-such.rlf", text, strlen(text));
+    ok(rlf_session_is_cluster(s) == 1, "which is known as one");
+    t = rlf_session_cluster(s, 0);
+    ok(t && strcmp(t->name, "a100x8") == 0, "... and read: %s",
+       rlf_session_message(s));
+    ok(!rlf_session_cluster(s, 1) && !rlf_session_failed(s), "... alone");
+    rlf_session_close(s);
+
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(program, 1, sizeof program, file) : 0;
+    if (file)
+        fclose(file);
+    s = rlf_session_open_text(path, text, strlen(text));
+    ok(rlf_session_is_cluster(s) && rlf_session_cluster(s, 0),
+       "a text counts, not the file of its path");
+    rlf_session_close(s);
+    s = rlf_session_open_text("no-such.rlf", program, n);
+    ok(!rlf_session_is_cluster(s) && !rlf_session_failed(s),
+       "a program is none");
+    ok(!rlf_session_cluster(s, 0) &&
+           rlf_session_status(s) == RLF_RESULT_PROGRAM &&
+           strstr(rlf_session_message(s), "no-such.rlf:"),
+       "... and that is told: %s", rlf_session_message(s));
+    rlf_session_close(s);
+
+    s = rlf_session_open("no-such.rlf");
+    ok(!rlf_session_is_cluster(s) && !rlf_session_failed(s),
+       "a file that is not there is none");
+    ok(!rlf_session_cluster(s, 0) &&
+           rlf_session_status(s) == RLF_RESULT_PROGRAM &&
+           strstr(rlf_session_message(s), "no-such.rlf"),
+       "... and has none: %s", rlf_session_message(s));
+    rlf_session_close(s);
+}
+
 /* ---- NULL ---- */
 
 static void
@@ -447,6 +569,8 @@ test_null(void)
             "rlf_session_prompt_rows: field");
     REFUSES(rlf_session_cluster_called(s, NULL),
             "rlf_session_cluster_called: name");
+    REFUSES(rlf_session_hook(s, "judge", NULL, NULL),
+            "rlf_session_hook: function");
 #undef REFUSES
     s = opened();
     rlf_session_step(s);
@@ -538,6 +662,9 @@ main(void)
     test_late_dry_run();
     test_save(out);
     test_warning(source, directory);
+    snprintf(out, sizeof out, "%s/none", directory);
+    test_stop_ready(out);
+    test_stop_resumed(out);
     snprintf(clean, sizeof clean, "rm -rf %s", directory);
     ok(system(clean) == 0, "its directory is removed");
     test_before();
@@ -548,6 +675,7 @@ main(void)
     test_questions();
     test_format();
     test_stop();
+    test_cluster_text();
     test_null();
     test_no_session();
     test_schedule();

@@ -30,22 +30,24 @@ read_file(rlf_session *s, const rlf_ast_program *program, rlf_err *err)
     return RLF_OK;
 }
 
-/* A program is not known as one by this: what is wrong in it is said when it is
- * compiled. */
+/* The session's file, or its text. */
 static const rlf_ast_program *
-parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags)
+parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags,
+      rlf_err *err)
 {
-    rlf_err ignored = RLF_ERR_NONE;
     uint32_t source;
-    return rlf_sources_read(sources, s->program.path, &ignored, &source) < 0
-               ? NULL
-               : rlf_parse(sources, source, s->arena, diags);
+    rlf_status status =
+        s->program.text
+            ? rlf_sources_take(sources, s->program.path, s->program.text,
+                               s->program.size, err, &source)
+            : rlf_sources_read(sources, s->program.path, err, &source);
+    return status < 0 ? NULL : rlf_parse(sources, source, s->arena, diags);
 }
 
 int
 rlf_session_is_cluster(rlf_session *s)
 {
-    if (!s || s->graph || s->program.text || rlf_session_failed(s))
+    if (!s || s->graph || rlf_session_failed(s))
         return 0;
     if (s->program.clusters)
         return 1;
@@ -53,7 +55,10 @@ rlf_session_is_cluster(rlf_session *s)
                            .columns = s->program.sources.columns,
                            .width = s->program.sources.width};
     rlf_diags diags = {.arena = s->arena, .sources = &sources};
-    const rlf_ast_program *program = parse(s, &sources, &diags);
+    /* A program is not known as one by this: what is wrong in it is said when
+     * it is compiled. */
+    rlf_err ignored = RLF_ERR_NONE;
+    const rlf_ast_program *program = parse(s, &sources, &diags, &ignored);
     if (program && !program->decls.count && !diags.errors) {
         rlf_fail(&s->err, RLF_USER,
                  "%s is empty: it declares neither a flow nor a cluster",
@@ -79,8 +84,9 @@ rlf_session_cluster(rlf_session *s, size_t i)
     if (!rlf_call_begins(s, __func__, NULL))
         return NULL;
     const rlf_ast_program *program =
-        s->program.clusters ? NULL
-                            : parse(s, &s->program.sources, &s->program.diags);
+        s->program.clusters
+            ? NULL
+            : parse(s, &s->program.sources, &s->program.diags, &s->err);
     if (program)
         read_file(s, program, &s->err);
     bool there = s->program.clusters && s->err.status >= 0 &&

@@ -183,8 +183,8 @@ why_none(const rlf_session *s, rlf_text which)
     switch (which) {
     case RLF_TEXT_NEEDS:
     case RLF_TEXT_EXPLANATION:
-        return s->ended    ? "the dry run was finished"
-               : !s->leads ? "the needs are in process 0"
+        return s->ended && s->options.dry ? "the dry run was finished"
+               : !s->leads && s->options.dry ? "the needs are in process 0"
                            : "there was no dry run (rlf_session_dry_run)";
     case RLF_TEXT_SIMULATION:
         return "nothing was simulated (rlf_session_simulate)";
