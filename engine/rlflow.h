@@ -260,7 +260,8 @@ RLF_PUBLIC rlf_result rlf_session_hook(rlf_session *session, const char *name,
 
 /* ---- what a program is ---- */
 
-/* The directory that "std/..." of programs means. */
+/* The directory that "std/..." of programs means: RLFLOW_STDLIB, or that which
+ * was installed with the library, also where all of that was moved. */
 RLF_PUBLIC const char *rlf_session_stdlib(rlf_session *session);
 
 typedef struct rlf_parameter {

@@ -154,33 +154,6 @@ rlf_session_choose_directory(rlf_session *s)
 
 /* ---- compiling ---- */
 
-const char *
-rlf_session_stdlib(rlf_session *s)
-{
-    const char *env = getenv("RLFLOW_STDLIB");
-    if (env && *env)
-        return env;
-    if (!s)
-        return RLF_PKGDATADIR "/stdlib";
-    /* In the build tree the program stands beside config.status and the
-     * library is where it was configured from. Where it was installed, maybe
-     * moved since with all that was installed, the library has its place from
-     * the program on. */
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    if (n > 0) {
-        exe[n] = 0;
-        char *dir = rlf_path_parent(s->arena, exe);
-        if (rlf_file_exists(rlf_path_join(s->arena, dir, "config.status")))
-            return RLF_SOURCE_DIR "/stdlib";
-        char *beside = rlf_path_join(s->arena, rlf_path_parent(s->arena, dir),
-                                     "share/rlflow/stdlib");
-        if (rlf_dir_exists(beside))
-            return beside;
-    }
-    return RLF_PKGDATADIR "/stdlib";
-}
-
 locale_t
 rlf_locale_enter(locale_t own)
 {
