@@ -37,6 +37,9 @@
  *              before; the session can be finished, and has to be closed.
  *              Whoever reads files beside a run (rlf_session_tokenize) opens
  *              another session for that, whose errors do not end the run.
+ *   locale     Numbers are read and written with a point, whatever setlocale was
+ *              told; so it is for the thread of a call, LC_NUMERIC alone, in
+ *              the functions that the call calls.
  *   questions  All other calls are questions. They run nothing, and a session
  *              never fails by them. What is not there by that name, or has no
  *              number i, is NULL, NaN or 0; rlf_session_why says why. Lists are
@@ -182,8 +185,11 @@ RLF_PUBLIC uint64_t rlf_session_saved(rlf_session *session);
  * call of it saves a checkpoint, if there is a directory, and returns
  * RLF_RESULT_STOPPED; or RLF_RESULT_END where that was the last step. That is
  * no error: the session has not failed. Of several processes any may be told,
- * and all end. A run that is told before it is ready leaves nothing and takes
- * no step, but that SIGUSR1 waits for the end of the first one. */
+ * and all end. A run that is told before its first step leaves nothing and
+ * takes none, but that SIGUSR1 waits for the end of the first one. A function
+ * of rlf_session_hook is waited for, however long it takes. What is no run goes
+ * on (rlf_session_generate, _search, _simulate, _profile): the function that
+ * watches it ends it. */
 RLF_PUBLIC void rlf_session_stop(rlf_session *session, int number);
 /* The number that it has ended for, here or in another process; 0: none. */
 RLF_PUBLIC int rlf_session_stopped(const rlf_session *session);
@@ -341,7 +347,7 @@ typedef enum rlf_text {
     RLF_TEXT_OUTCOME, /* of 'place auto': the promised seconds of a step beside
                          those that the run has taken, or "" */
     RLF_TEXT_SAVED,   /* after an error in a step: which steps are saved */
-    RLF_TEXT_STOPPED, /* of a run that was told to end while it opened: by
+    RLF_TEXT_STOPPED, /* of a run that was told to end before its first step: by
                          what, and that nothing was begun, or "" */
     RLF_TEXT_EXPLANATION /* after rlf_session_dry_run: each statement in
                             words */
@@ -575,12 +581,12 @@ typedef struct rlf_cluster_text {
                          comments */
 } rlf_cluster_text;
 
-/* Is the session's file one of clusters, or empty, and no program? The file is
- * read; an empty one fails the session, and 0 is the answer of a session that
+/* Is the session's file, or text, one of clusters, or empty, and no program? It
+ * is read; an empty one fails the session, and 0 is the answer of a session that
  * has failed or was compiled. */
 RLF_PUBLIC int rlf_session_is_cluster(rlf_session *session);
 /* The clusters of such a file, which is checked. Only NULL, with a message,
- * where something in it is wrong. */
+ * where something in it is wrong, or it is a program or not there. */
 RLF_PUBLIC const rlf_cluster_text *rlf_session_cluster(rlf_session *session,
                                                        size_t i);
 /* The one that "--cluster" calls so; NULL, with a message: there is none. */
@@ -616,9 +622,11 @@ typedef struct rlf_weight {
 } rlf_weight;
 
 /* The tensors of the model that the program calls so, from when the session is
- * ready to when it has ended or failed. NULL for the first, with the reason in
- * rlf_session_why, where no rank of this process has the whole model in its
- * memory: parts of it (tp, pp), a GPU. */
+ * ready, also after its last step, to when it is finished or has failed. NULL
+ * for the first, with the reason in rlf_session_why, where no rank of this
+ * process has the whole model in its memory: parts of it (tp, pp), a GPU; or
+ * where it is kept as its products read it, as a model that is not trained
+ * is. */
 RLF_PUBLIC const rlf_weight *rlf_session_weight(rlf_session *session,
                                                 const char *model, size_t i);
 

@@ -70,9 +70,9 @@ static rlf_status
 read_number(const char *name, const char *text, double least, double most,
             rlf_err *err, double *out)
 {
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !(x >= least && x <= most))
+    const char *end;
+    double x = rlf_str_number(text, &end);
+    if (*end || !(x >= least && x <= most))
         return rlf_fail(err, RLF_USAGE,
                         "%s is '%s', not a number from %g to %g", name, text,
                         least, most);
@@ -377,6 +377,7 @@ rlf_result
 rlf_session_prompt(rlf_session *s, const char *model, const char *text,
                    size_t n, int chat)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"model", model})))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);
@@ -491,6 +492,7 @@ rlf_result
 rlf_session_prompt_rows(rlf_session *s, const char *model, const char *path,
                         const char *field, const char *system, int chat)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(
             s, __func__,
             RLF_POINTERS({"model", model}, {"path", path}, {"field", field})))
@@ -707,6 +709,7 @@ generate(rlf_session *s, struct rlf_answering *a, rlf_answer_function *watch,
 rlf_result
 rlf_session_generate(rlf_session *s, rlf_answer_function *watch, void *arg)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
     struct rlf_answering *a = answering_of(s);

@@ -94,6 +94,7 @@ end_run(rlf_session *s, rlf_err *err)
 rlf_result
 rlf_session_finish(rlf_session *s)
 {
+    RLF_IN_LOCALE(s);
     if (!s || s->ended)
         return s ? s->end_result : RLF_RESULT_OK;
     rlf_session_finish(s->calls.last); /* whose error stays this one's */

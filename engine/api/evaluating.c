@@ -127,6 +127,7 @@ find_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
 rlf_result
 rlf_session_evaluate(rlf_session *s, const char *model)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
     rlf_program_forget(s);

@@ -23,6 +23,7 @@ rlf_program_forget(rlf_session *s)
 const rlf_parameter *
 rlf_session_parameter(rlf_session *s, size_t i)
 {
+    RLF_IN_LOCALE(s);
     if (!s)
         return NULL;
     rlf_why_clear(s);
@@ -44,6 +45,7 @@ rlf_session_parameter(rlf_session *s, size_t i)
 const char *
 rlf_session_graph(rlf_session *s, const char *format)
 {
+    RLF_IN_LOCALE(s);
     static const struct {
         const char *word;
         void (*dump)(const rlf_graph *graph, rlf_buf *out);
@@ -114,6 +116,7 @@ form(rlf_session *s)
 const char *
 rlf_session_format(rlf_session *s)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, NULL) || !form(s))
         return NULL;
     return s->answer.text.p ? s->answer.text.p : "";
@@ -122,6 +125,7 @@ rlf_session_format(rlf_session *s)
 rlf_result
 rlf_session_format_file(rlf_session *s)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, NULL))
         return rlf_session_status(s);
     if (s->program.text)

@@ -80,6 +80,7 @@ take_lines(void *arg, const char *lines, size_t n, rlf_err *err)
 const char *
 rlf_session_sample(rlf_session *s, size_t i)
 {
+    RLF_IN_LOCALE(s);
     rlf_err err = RLF_ERR_NONE;
     if (!s)
         return NULL;

@@ -167,6 +167,12 @@ rlf_locale_leave(locale_t before)
         uselocale(before);
 }
 
+void
+rlf_locale_end(locale_t *before)
+{
+    rlf_locale_leave(*before);
+}
+
 static rlf_status
 compile(rlf_session *s, bool params_only)
 {

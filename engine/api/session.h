@@ -24,13 +24,13 @@ enum { RLF_SAVE_SECONDS = 600 };
 typedef struct rlf_session_options {
     uint64_t seed;
     int threads;
-    int ranks;             /* ranks in all; 0: one a process */
-    uint64_t steps;        /* 0: what the program says */
-    const char *directory; /* NULL: the run leaves nothing behind */
-    const char *trace;     /* file, or NULL */
-    const char *log;       /* file that the log goes to, or NULL: stderr */
+    int ranks;                  /* ranks in all; 0: one a process */
+    uint64_t steps;             /* 0: what the program says */
+    const char *directory;      /* NULL: the run leaves nothing behind */
+    const char *trace;          /* file, or NULL */
+    const char *log;            /* file that the log goes to, or NULL: stderr */
     const rlf_backend *backend; /* NULL: the first of rlf_backends */
-    bool any_device;    /* the last of these that can be used */
+    bool any_device;            /* the last of these that can be used */
     /* Type of activations; NULL: what the backend does best. */
     const char *dtype;
     rlf_cast_type real; /* the same, once there is a plan */
@@ -44,14 +44,14 @@ typedef struct rlf_session_options {
     /* The cluster that it is planned for, by name; or NULL. */
     const char *cluster;
     const char *profile; /* a file with the profile of its devices; or NULL */
-    const char *like;    /* a run whose profile and lengths are taken; or NULL */
-    uint64_t moves;      /* moves that a search makes */
-    bool search;    /* a search is asked for: none is made for `place auto` */
-    bool keep_rows; /* the search keeps what the program's rows say */
+    const char *like; /* a run whose profile and lengths are taken; or NULL */
+    uint64_t moves;   /* moves that a search makes */
+    bool search;      /* a search is asked for: none is made for `place auto` */
+    bool keep_rows;   /* the search keeps what the program's rows say */
     /* Seconds that the search takes at most; 0: no limit. */
     uint64_t time_limit;
-    const char *svg;     /* file for the picture of a simulation, or NULL */
-    const char *table;   /* file for a profile, or NULL */
+    const char *svg;   /* file for the picture of a simulation, or NULL */
+    const char *table; /* file for a profile, or NULL */
     /* The lengths of rows for a search, as texts (lengths.h); NULL: as
      * --like or the data say, or as long as can be. */
     const char *prompts, *responses;
@@ -73,11 +73,11 @@ typedef struct rlf_session_options {
     uint64_t max_new;
     uint32_t each, top_k;
     bool greedy;
-    const char *stop; /* or NULL */
-    const char *lora; /* the directory of an adapter, or NULL */
+    const char *stop;          /* or NULL */
+    const char *lora;          /* the directory of an adapter, or NULL */
     const char *template_name; /* the name among the chat templates; NULL: the
                                   default */
-    uint64_t limit;   /* rows that are evaluated; 0: all */
+    uint64_t limit;            /* rows that are evaluated; 0: all */
     const char *answers; /* file for the answers of an evaluation, or NULL */
     struct {
         double temperature, top_p, min_p;
@@ -461,6 +461,11 @@ void rlf_log_to_stderr(void *session, rlf_log_level level, const char *line);
  * of the host program is. */
 locale_t rlf_locale_enter(locale_t own);
 void rlf_locale_leave(locale_t before);
+void rlf_locale_end(locale_t *before);
+/* The same until the end of the block. */
+#define RLF_IN_LOCALE(session)                                       \
+    __attribute__((cleanup(rlf_locale_end))) locale_t outer_locale = \
+        rlf_locale_enter((session) ? (session)->locale : (locale_t)0)
 /* Compiles (parses, checks, lowers) if that was not done. With `params_only`
  * the graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);

@@ -17,8 +17,8 @@ static rlf_status
 read_size(rlf_session *s, const char *text, rlf_err *err)
 {
     static const char units[][3] = {"KB", "MB", "GB", "TB"};
-    char *end;
-    double x = *text == '-' ? -1 : strtod(text, &end), unit = 1;
+    const char *end;
+    double x = rlf_str_number(text, &end), unit = 1;
     bool known = x > 0 && !*end;
     for (size_t i = 0; x > 0 && i < RLF_COUNT(units); i++) {
         unit *= 1024;
@@ -38,9 +38,9 @@ read_size(rlf_session *s, const char *text, rlf_err *err)
 static rlf_status
 read_seconds(rlf_session *s, const char *text, rlf_err *err)
 {
-    char *end;
-    double x = strtod(text, &end);
-    if (*end || end == text || !(x >= 0 && x < 1e9))
+    const char *end;
+    double x = rlf_str_number(text, &end);
+    if (*end || !(x >= 0 && x < 1e9))
         return rlf_fail(err, RLF_USAGE, "--patience takes seconds, not \"%s\"",
                         text);
     s->options.patience = x;
@@ -227,6 +227,7 @@ rlf_result
 rlf_session_set_from(rlf_session *s, const char *name, const char *value,
                      const char *variable)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__,
                          RLF_POINTERS({"name", name}, {"value", value},
                                       {"variable", variable})))
@@ -240,6 +241,7 @@ rlf_session_set_from(rlf_session *s, const char *name, const char *value,
 rlf_result
 rlf_session_set(rlf_session *s, const char *name, const char *value)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__,
                          RLF_POINTERS({"name", name}, {"value", value})))
         return rlf_session_status(s);

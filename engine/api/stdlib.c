@@ -44,8 +44,8 @@ rlf_session_stdlib(rlf_session *s)
     if (s && dladdr((const void *)RLF_PKGDATADIR, &own) && own.dli_fname &&
         *own.dli_fname == '/' && realpath(own.dli_fname, path))
         found = find_from(path, s->arena);
-    ssize_t n = s && !found ? readlink("/proc/self/exe", path, sizeof path - 1)
-                            : -1;
+    ssize_t n =
+        s && !found ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
     if (n > 0) {
         path[n] = 0;
         found = find_from(path, s->arena);

@@ -194,6 +194,19 @@ rlf_buf_number(rlf_buf *buf, double x)
     rlf_buf_puts(buf, text + rest);
 }
 
+double
+rlf_str_number(const char *text, const char **end)
+{
+    char *stop;
+    bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    *end = text;
+    if (!*text || !strchr("0123456789.", *text) || hexadecimal)
+        return NAN;
+    double x = strtod(text, &stop);
+    *end = stop;
+    return stop == text ? NAN : x;
+}
+
 /* Control characters but tabs and, in a text of lines, line feeds are written
  * as escapes, and so are bytes that are no UTF-8. */
 static void

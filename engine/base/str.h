@@ -64,6 +64,11 @@ void rlf_buf_percent(rlf_buf *buf, double part);
 void rlf_buf_clear(rlf_buf *buf);
 void rlf_buf_free(rlf_buf *buf);
 
+/* A number from 0 at the beginning of a text, of decimal digits with a point and
+ * an exponent, as users write it; *end: what follows. NaN and *end = text where
+ * there is none: a blank, a sign, a word. Called in a locale with a point. */
+double rlf_str_number(const char *text, const char **end);
+
 /* Edit distance of a and b (a letter more, less or another, two neighbours
  * swapped), at most `cap` + 1: for "did you mean". */
 size_t rlf_str_distance(const char *a, const char *b, size_t cap);

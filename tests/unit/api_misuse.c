@@ -365,6 +365,33 @@ test_format(void)
     rlf_session_close(s);
 }
 
+/* ---- numbers of options ---- */
+
+static void
+test_numbers(void)
+{
+    static const char *const names[] = {"--temperature", "--top_p",
+                                        "--min_p",       "--memory",
+                                        "--patience",    "--save-every"};
+    static const char *const wrong[] = {" 1",    "0x1", "0X1p1", "+1",
+                                        "1 ",    "-1",  "nan",   "inf",
+                                        "1e999", ".",   "1e",    "1,5"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rlf_session *s = opened();
+        ok(rlf_session_set(s, names[i], "1") == RLF_RESULT_OK, "%s 1",
+           names[i]);
+        rlf_session_close(s);
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+            s = opened();
+            ok(rlf_session_set(s, names[i], wrong[k]) == RLF_RESULT_USAGE &&
+                   strstr(rlf_session_message(s), names[i]) &&
+                   strstr(rlf_session_message(s), wrong[k]),
+               "%s '%s' is refused by its name", names[i], wrong[k]);
+            rlf_session_close(s);
+        }
+    }
+}
+
 /* ---- told to end ---- */
 
 static void
@@ -421,8 +448,7 @@ test_stop_ready(const char *directory)
                rlf_session_steps(s) == 0,
            "told to end for %d before its first step, it takes none",
            numbers[i]);
-        ok(rlf_session_stopped(s) ==
-                   (numbers[i] > 0 ? numbers[i] : SIGTERM) &&
+        ok(rlf_session_stopped(s) == (numbers[i] > 0 ? numbers[i] : SIGTERM) &&
                !rlf_session_failed(s),
            "... and says for what");
         ok(strstr(rlf_session_text(s, RLF_TEXT_STOPPED), "nothing was begun"),
@@ -674,6 +700,7 @@ main(void)
     test_end_error();
     test_questions();
     test_format();
+    test_numbers();
     test_stop();
     test_cluster_text();
     test_null();

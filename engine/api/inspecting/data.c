@@ -668,6 +668,7 @@ const char *
 rlf_session_data(rlf_session *s, const char *path, const char *split,
                  const char *tokenizer, size_t rows)
 {
+    RLF_IN_LOCALE(s);
     rlf_buf out = {0};
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"path", path})))
         return NULL;

@@ -113,6 +113,7 @@ const char *
 rlf_session_merge(rlf_session *s, const char *model, const char *adapter,
                   const char *directory)
 {
+    RLF_IN_LOCALE(s);
     rlf_merged merged;
     char bytes[RLF_BYTES_TEXT];
     if (!rlf_call_begins(s, __func__,

@@ -443,6 +443,7 @@ look(rlf_inspected_model *c, uint32_t day, rlf_err *err)
 const char *
 rlf_session_model(rlf_session *s, const char *path, int json)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"path", path})))
         return NULL;
     rlf_inspected_model c = {.arena = s->arena,

@@ -165,6 +165,7 @@ const rlf_tokens *
 rlf_session_tokenize(rlf_session *s, const char *path, const char *text,
                      size_t n)
 {
+    RLF_IN_LOCALE(s);
     struct rlf_inspected_text *l;
     rlf_prompt prompt = {.text = {text, n}};
     if (!rlf_call_begins(s, __func__,
@@ -264,6 +265,7 @@ rlf_session_tokenize_all(rlf_session *s, const char *path,
                          const char *const *texts, const size_t *n,
                          size_t count, size_t *done)
 {
+    RLF_IN_LOCALE(s);
     struct rlf_inspected_text *l;
     rlf_team *team = NULL;
     rlf_tokens *out;
@@ -412,6 +414,7 @@ const rlf_tokens *
 rlf_session_chat(rlf_session *s, const char *path, const char *messages,
                  size_t n)
 {
+    RLF_IN_LOCALE(s);
     rlf_prompt prompt = {0};
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"path", path})) ||
         rlf_inspected_chat_open(s, path, &s->err) < 0)
@@ -431,6 +434,7 @@ const rlf_tokens *
 rlf_session_detokenize(rlf_session *s, const char *path, const int32_t *ids,
                        size_t n)
 {
+    RLF_IN_LOCALE(s);
     struct rlf_inspected_text *l;
     if (!rlf_call_begins(
             s, __func__,

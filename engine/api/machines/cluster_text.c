@@ -47,6 +47,7 @@ parse(const rlf_session *s, rlf_sources *sources, rlf_diags *diags,
 int
 rlf_session_is_cluster(rlf_session *s)
 {
+    RLF_IN_LOCALE(s);
     if (!s || s->graph || rlf_session_failed(s))
         return 0;
     if (s->program.clusters)
@@ -81,6 +82,7 @@ as_text(rlf_session *s, const rlf_cluster *cluster)
 const rlf_cluster_text *
 rlf_session_cluster(rlf_session *s, size_t i)
 {
+    RLF_IN_LOCALE(s);
     if (!rlf_call_begins(s, __func__, NULL))
         return NULL;
     const rlf_ast_program *program =
@@ -97,6 +99,7 @@ rlf_session_cluster(rlf_session *s, size_t i)
 const rlf_cluster_text *
 rlf_session_cluster_called(rlf_session *s, const char *name)
 {
+    RLF_IN_LOCALE(s);
     rlf_cluster *cluster;
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"name", name})))
         return NULL;

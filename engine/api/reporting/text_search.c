@@ -679,6 +679,7 @@ rlf_session_search(rlf_session *s, rlf_watch_function *watch, void *arg)
 const rlf_candidate *
 rlf_session_candidate(rlf_session *s, size_t i)
 {
+    RLF_IN_LOCALE(s);
     if (!s)
         return NULL;
     rlf_why_clear(s);

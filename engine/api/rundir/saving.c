@@ -44,9 +44,9 @@ rlf_saving_every(rlf_session *s, const char *text, rlf_err *err)
     } units[] = {{"s", 1}, {"min", 60}, {"h", 3600}};
     rlf_session_options *o = &s->options;
     bool never = strcmp(text, "never") == 0;
-    char *end = NULL;
-    double x = never ? 0 : strtod(text, &end);
-    if (!never && (end == text || *text == '-' || !(x > 0 && x < 1e9)))
+    const char *end = NULL;
+    double x = never ? 0 : rlf_str_number(text, &end);
+    if (!never && (!(x > 0 && x < 1e9)))
         return fail_every(text, err);
     bool known = never || (!*end && x == floor(x));
     double seconds = 0;

@@ -47,12 +47,8 @@ read_count(const char *text, const char **end, int most, int *out)
 static bool
 read_number(const char *text, const char **end, double *out)
 {
-    char *stop;
-    if (!strchr("0123456789.", *text) || !*text)
-        return false;
-    *out = strtod(text, &stop);
-    *end = stop;
-    return stop > text && isfinite(*out) && *out < 1e12;
+    *out = rlf_str_number(text, end);
+    return *out < 1e12;
 }
 
 /* ---- options ---- */
