@@ -33,6 +33,7 @@ int rlf_cmd_inspect(const rlf_command_line *line);
 int rlf_cmd_merge(const rlf_command_line *line);
 int rlf_cmd_tokenize(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
+int rlf_cmd_doctor(const rlf_command_line *line);
 int rlf_cmd_watch(const rlf_command_line *line);
 int rlf_cmd_samples(const rlf_command_line *line);
 int rlf_cmd_compare(const rlf_command_line *line);

@@ -12,6 +12,7 @@ libcmd_a_SOURCES = \
 	%D%/common.c \
 	%D%/compare.c \
 	%D%/data.c \
+	%D%/doctor.c \
 	%D%/display.c %D%/display.h \
 	%D%/eval.c \
 	%D%/fmt.c \

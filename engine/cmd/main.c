@@ -67,6 +67,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_PROFILE] = rlf_cmd_profile,
     [RLF_COMMAND_SCHEDULE] = rlf_cmd_schedule,
     [RLF_COMMAND_EXPLAIN] = rlf_cmd_explain,
+    [RLF_COMMAND_DOCTOR] = rlf_cmd_doctor,
     [RLF_COMMAND_WATCH] = rlf_cmd_watch,
     [RLF_COMMAND_RUN_SAMPLES] = rlf_cmd_samples,
     [RLF_COMMAND_COMPARE] = rlf_cmd_compare,
