@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/memory.h"
+#include "engine/base/str.h"
 #include "engine/dev/cores.h"
 #include "engine/dev/dev.h"
 #include "kernels/kernels.h"
@@ -136,12 +137,15 @@ measure_memory(rlf_device *device, rlf_machine_speed *out, rlf_err *err)
 static double
 measure_sync(const char *directory)
 {
-    char path[4200], page[SMALL] = {0};
-    snprintf(path, sizeof path, "%.4000s/.rlflow-XXXXXX", directory);
-    int fd = mkstemp(path);
+    char page[SMALL] = {0};
+    rlf_buf path = {0};
+    rlf_buf_printf(&path, "%s/.rlflow-XXXXXX", directory);
+    int fd = mkstemp(path.p);
+    if (fd >= 0)
+        unlink(path.p);
+    rlf_buf_free(&path);
     if (fd < 0)
         return NAN;
-    unlink(path);
     double best = NAN;
     for (int i = 0; i < TRIES; i++) {
         uint64_t from = rlf_clock_now();
