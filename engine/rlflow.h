@@ -115,8 +115,8 @@ RLF_PUBLIC void rlf_memory_on_failure(void (*handler)(size_t n));
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
 /* A session for a program of n bytes that is no file: messages call it `path`,
  * in whose directory (of a file that need not be there) its imports, data,
- * models and hooks are looked for. A run keeps a copy of it like one of a
- * file. */
+ * models and hooks are looked for; "": program.rlf. A run keeps a copy of it
+ * like one of a file. A text of more than 16 MiB is refused. */
 RLF_PUBLIC rlf_session *rlf_session_open_text(const char *path,
                                               const char *text, size_t n);
 /* Ends a run as it is, also before its end, and the session, failed or not.

@@ -76,8 +76,15 @@ rlf_session_open_text(const char *path, const char *text, size_t n)
     rlf_session *s = rlf_session_open(path);
     if (!rlf_call_begins(s, __func__, RLF_POINTERS({"text", text})))
         return s;
+    if (n > RLF_SOURCE_MOST) { /* as of a call of read() that failed */
+        rlf_call_refuse(s, "%s: a program of %zu bytes is larger than 16 MiB",
+                        __func__, n);
+        return s;
+    }
     s->program.text = rlf_arena_strndup(s->arena, text, n);
     s->program.size = n;
+    if (!*s->program.path)
+        s->program.path = "program.rlf";
     return s;
 }
 
@@ -181,6 +188,9 @@ compile(rlf_session *s, bool params_only)
         return RLF_OK;
     if (s->err.status < 0 || s->program.diags.errors) /* it is told once */
         return s->err.status < 0 ? s->err.status : RLF_USER;
+    if (!*s->program.path)
+        return rlf_fail(&s->err, RLF_USAGE,
+                        "the session has no program: its path is empty");
     rlf_program_forget(s); /* of its parameters alone */
     s->program.params_only = params_only;
     rlf_status status = rlf_classes_check(s->program.classes, &s->err);

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST = 16 << 20 };
-
 static void
 find_lines(rlf_arena *arena, rlf_source *s)
 {
@@ -69,7 +67,7 @@ rlf_status
 rlf_sources_take(rlf_sources *sources, const char *path, const char *text,
                  size_t size, rlf_err *err, uint32_t *out)
 {
-    if (size > LARGEST)
+    if (size > RLF_SOURCE_MOST)
         return fail_large(path, err);
     if (memchr(text, 0, size))
         return fail_zero(text, size, path, err);
@@ -84,7 +82,7 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     int fd = -1;
     uint64_t size;
     RLF_TRY(rlf_regular_open(path, err, &fd, &size));
-    if (size > LARGEST) {
+    if (size > RLF_SOURCE_MOST) {
         close(fd);
         return fail_large(path, err);
     }
@@ -96,7 +94,8 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     rlf_buf buf = {0};
     char piece[16384];
     size_t n;
-    while ((n = fread(piece, 1, sizeof piece, file)) > 0 && buf.n <= LARGEST)
+    while ((n = fread(piece, 1, sizeof piece, file)) > 0 &&
+           buf.n <= RLF_SOURCE_MOST)
         rlf_buf_add(&buf, piece, n);
     bool bad = ferror(file);
     int number = errno;

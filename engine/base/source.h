@@ -9,6 +9,9 @@
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 
+/* Bytes of a source at most. */
+enum { RLF_SOURCE_MOST = 16 << 20 };
+
 typedef struct rlf_source {
     const char *path; /* the path as messages show it */
     const char *text; /* size bytes and a 0 byte after them */

@@ -367,8 +367,12 @@ lose(rlf_connections *links, rlf_connection *l, bool gone, const char *how)
         o->lost(o->sink, world, l->process);
     int first = l->process * world->local;
     rlf_err err = RLF_ERR_NONE;
-    rlf_fail(&err, RLF_PEER, "process %d (ranks %d to %d) %s", l->process,
-             first, first + world->local - 1, how);
+    if (world->local == 1)
+        rlf_fail(&err, RLF_PEER, "process %d (rank %d) %s", l->process, first,
+                 how);
+    else
+        rlf_fail(&err, RLF_PEER, "process %d (ranks %d to %d) %s", l->process,
+                 first, first + world->local - 1, how);
     err.rank = first;
     rlf_world_lose(world, l->process, gone, &err);
 }

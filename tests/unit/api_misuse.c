@@ -561,6 +561,24 @@ refuses(rlf_session *s, const char *what)
     rlf_session_close(s);
 }
 
+/* Programs that are none. */
+static void
+test_nothing(void)
+{
+    rlf_session *s = rlf_session_open_text("x", "y", (size_t)-1);
+    has(s, RLF_RESULT_USAGE, "larger than 16 MiB", "bytes without number");
+    rlf_session_close(s);
+    s = rlf_session_open("");
+    rlf_session_check(s);
+    has(s, RLF_RESULT_USAGE, "has no program", "no path");
+    rlf_session_close(s);
+    s = rlf_session_open_text("", "x", 1);
+    ok(rlf_session_check(s) == RLF_RESULT_PROGRAM &&
+           strncmp(rlf_session_message(s), "program.rlf:1:", 14) == 0,
+       "a text without a path has a name: %s", rlf_session_message(s));
+    rlf_session_close(s);
+}
+
 static void
 test_null(void)
 {
@@ -703,6 +721,7 @@ main(void)
     test_numbers();
     test_stop();
     test_cluster_text();
+    test_nothing();
     test_null();
     test_no_session();
     test_schedule();
