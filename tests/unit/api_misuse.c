@@ -566,11 +566,15 @@ static void
 test_nothing(void)
 {
     rlf_session *s = rlf_session_open_text("x", "y", (size_t)-1);
-    has(s, RLF_RESULT_USAGE, "larger than 16 MiB", "bytes without number");
+    has(s, RLF_RESULT_USAGE,
+        "rlf_session_open_text: a program of 18446744073709551615 bytes is "
+        "larger than 16 MiB",
+        "bytes without number");
     rlf_session_close(s);
     s = rlf_session_open("");
     rlf_session_check(s);
-    has(s, RLF_RESULT_USAGE, "has no program", "no path");
+    has(s, RLF_RESULT_USAGE, "the session has no program: its path is empty",
+        "no path");
     rlf_session_close(s);
     s = rlf_session_open_text("", "x", 1);
     ok(rlf_session_check(s) == RLF_RESULT_PROGRAM &&
