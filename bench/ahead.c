@@ -81,7 +81,7 @@ read_trace(const char *path, spans *samples, spans *trains)
                    "\"ph\": \"X\", \"pid\": %d, \"tid\": %*d, \"ts\": %lf, "
                    "\"dur\": %lf",
                    name, kind, &rank, &from, &length) != 5 ||
-            strcmp(kind, "step") != 0)
+            strcmp(kind, "run") != 0)
             continue;
         span s = {from, from + length};
         if (rank == 0 && strcmp(name, "generate") == 0)

@@ -411,6 +411,8 @@ phase_of(const char *kind, const char *name)
         return TRAIN;
     if (strcmp(kind, "run") != 0 && strcmp(kind, "open") != 0)
         return ELSEWHERE;
+    const char *model = strrchr(name, '.'); /* "actor.generate" */
+    name = model ? model + 1 : name;
     if (!strcmp(name, "generate"))
         return GENERATE;
     if (!strcmp(name, "update"))

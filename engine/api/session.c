@@ -459,7 +459,7 @@ open_run(rlf_session *s, rlf_err *err)
     if (s->collector)
         RLF_TRY(rlf_collector_begin(s->collector, s->plan, err, &measure));
     RLF_PUSH_IN(s->arena, &s->host.hooks, (rlf_host_hook){0}); /* its end */
-    const rlf_run_options run = {.measure = measure,
+    rlf_run_options run = {.measure = measure,
                                  .seed = s->options.seed,
                                  .day = s->steps.day,
                                  .threads = s->options.threads,
@@ -483,6 +483,7 @@ open_run(rlf_session *s, rlf_err *err)
                                  .input_error = rlf_input_errors_add,
                                  .sink = s,
                                  .trace = s->logging.trace};
+    rlf_tracing_nodes(s, &run);
     if (s->options.directory && s->leads && !s->options.dry)
         rlf_inputs_note(s);
     __atomic_store_n(&s->opening.ranks, true, __ATOMIC_RELEASE);
@@ -631,6 +632,14 @@ follow(rlf_session *s, rlf_err *err)
     return status;
 }
 
+static void
+trace_step(const rlf_session *s, uint64_t from)
+{
+    char name[32];
+    snprintf(name, sizeof name, "step %u", rlf_run_steps(s->run));
+    rlf_tracing_span(s, "step", name, from);
+}
+
 static rlf_status
 take_step(rlf_session *s, rlf_err *err)
 {
@@ -642,6 +651,7 @@ take_step(rlf_session *s, rlf_err *err)
         return status;
     }
     s->steps.seconds = rlf_clock_since(from);
+    trace_step(s, from);
     s->steps.tokens = rlf_run_tokens(s->run);
     if (s->steps.taken.steps++ == 1) {
         s->steps.taken.count = 0;

@@ -193,6 +193,7 @@ typedef struct rlf_session_logging_state {
     int failed; /* atomic: errno of the last line of the log that could not be
                    written, or 0 */
     rlf_trace *trace;
+    rlf_trace_lane *steps; /* in process 0, once the run opens; or NULL */
 } rlf_session_logging_state;
 
 /* The steps of a run. */
@@ -562,6 +563,16 @@ void rlf_stop_forget(rlf_session *session);
 /* Called by another thread, once the run was aborted, when the thread that took
  * a step of a run in one process hangs. */
 void rlf_stop_hangs(rlf_session *session);
+
+/* ---- the trace of a run (tracing.c) ---- */
+
+/* Before the run opens: what its trace calls nodes, if there is one. */
+void rlf_tracing_nodes(rlf_session *session, rlf_run_options *options);
+/* The clock, where there is a trace, and a span in the lane of the steps that
+ * ends now: does nothing where there is none. */
+uint64_t rlf_tracing_now(const rlf_session *session);
+void rlf_tracing_span(const rlf_session *session, const char *kind,
+                      const char *name, uint64_t from);
 
 /* ---- warnings of what a step reported (warnings.c) ---- */
 

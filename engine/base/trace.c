@@ -150,17 +150,46 @@ rlf_trace_close(rlf_trace *trace, rlf_err *err)
 }
 
 void
-rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
-               uint64_t from, uint64_t to, uint64_t count)
+rlf_trace_detailed(rlf_trace_lane *lane, const char *kind, const char *name,
+                   uint64_t from, uint64_t to, const rlf_trace_details *details)
 {
     if (!lane)
         return;
     rlf_buf *text = begin(lane, 'X', kind, name, from);
     rlf_buf_printf(text, ", \"dur\": %.3f", (double)(to - from) / 1000);
-    if (count)
-        rlf_buf_printf(text, ", \"args\": {\"count\": %llu}",
-                       (unsigned long long)count);
+    const char *between = ", \"args\": {";
+    const char *then = ", ";
+    if (details->count) {
+        rlf_buf_printf(text, "%s\"count\": %llu", between,
+                       (unsigned long long)details->count);
+        between = then;
+    }
+    if (details->step) {
+        rlf_buf_printf(text, "%s\"step\": %u", between, details->step);
+        between = then;
+    }
+    if (details->samples) {
+        rlf_buf_printf(text, "%s\"samples\": \"%llu..%llu\"", between,
+                       (unsigned long long)details->first,
+                       (unsigned long long)details->last);
+        between = then;
+    }
+    if (details->line) {
+        rlf_buf_printf(text, "%s\"line\": ", between);
+        rlf_buf_json(text, details->line, strlen(details->line));
+        between = then;
+    }
+    if (between == then)
+        rlf_buf_putc(text, '}');
     end(lane);
+}
+
+void
+rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
+               uint64_t from, uint64_t to, uint64_t count)
+{
+    rlf_trace_detailed(lane, kind, name, from, to,
+                       &(rlf_trace_details){.count = count});
 }
 
 static void

@@ -27,6 +27,17 @@ rlf_status rlf_trace_close(rlf_trace *trace, rlf_err *err);
  * (rows, bytes; 0: none) is shown with it. */
 void rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
                     uint64_t from, uint64_t to, uint64_t count);
+/* What is shown with a span, besides. */
+typedef struct rlf_trace_details {
+    uint64_t count;   /* rows, or bytes; 0: none */
+    const char *line; /* "ppo.rlf:23"; NULL: none */
+    uint32_t step;    /* 0: none */
+    bool samples;     /* it is of the samples from `first` to `last` */
+    uint64_t first, last;
+} rlf_trace_details;
+void rlf_trace_detailed(rlf_trace_lane *lane, const char *kind,
+                        const char *name, uint64_t from, uint64_t to,
+                        const rlf_trace_details *details);
 /* The two ends of an arrow between lanes; equal `id` are one arrow. */
 void rlf_trace_send(rlf_trace_lane *lane, const char *name, uint64_t id,
                     uint64_t at);

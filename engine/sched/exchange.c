@@ -436,7 +436,7 @@ trace_moves(const rlf_rank *rank, const slot *s,
             const rlf_rank_command *command, bool sends)
 {
     uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
-    const char *name = s->call.node->class->name;
+    const char *name = rlf_rank_node_name(rank, s->call.node);
     for (int i = 0; i < command->n_moves; i++) {
         const rlf_move *m = &command->moves[i];
         uint64_t id =

@@ -360,6 +360,25 @@ set_doing(rlf_rank *rank, int doing)
     __atomic_store_n(&rank->doing, doing, __ATOMIC_RELAXED);
 }
 
+const char *
+rlf_rank_node_name(const rlf_rank *rank, const rlf_node *node)
+{
+    const char *const *names = rank->options->node_names;
+    return names ? names[node->id] : node->class->name;
+}
+
+/* A span of a node, which ends now. */
+static void
+trace(const rlf_rank *rank, const rlf_node *node, const char *kind,
+      uint64_t from, rlf_trace_details details)
+{
+    const char *const *lines = rank->options->node_lines;
+    details.line = lines ? lines[node->id] : NULL;
+    details.step = rank->now->env.step;
+    rlf_trace_detailed(rank->env.trace, kind, rlf_rank_node_name(rank, node),
+                       from, rlf_clock_now(), &details);
+}
+
 rlf_status
 rlf_rank_turn(rlf_rank *rank, rlf_err *err)
 {
@@ -375,9 +394,8 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
-        rlf_trace_span(rank->env.trace, rlf_do_words[RLF_DO_RUN],
-                       node->class->name, from, rlf_clock_now(),
-                       s->call.n_rows);
+        trace(rank, node, rlf_do_words[RLF_DO_RUN], from,
+              (rlf_trace_details){.count = s->call.n_rows});
     return status;
 }
 
@@ -649,6 +667,26 @@ measure(rlf_rank *rank, const rlf_rank_command *command, uint64_t from)
     rank->taken += rlf_measure_see(&rank->env, piece, from + taken);
 }
 
+/* Bytes or rows of a command, and the samples that these are. */
+static rlf_trace_details
+details_of(const rlf_rank *rank, const rlf_rank_command *command)
+{
+    const rlf_share *share = share_of(command);
+    rlf_trace_details out = {.count = command->n_moves ? rank->received
+                                                       : rows_of(command)};
+    const slot *s =
+        command->instance >= 0 && (size_t)command->instance < rank->slots.count
+            ? &rank->slots.data[command->instance]
+            : NULL;
+    if (!s || !s->space || !s->space->identity || !share || !share->rows ||
+        !share->n_rows || share->rows[share->n_rows - 1] >= s->space->count)
+        return out;
+    out.samples = true;
+    out.first = s->space->identity[share->rows[0]];
+    out.last = s->space->identity[share->rows[share->n_rows - 1]];
+    return out;
+}
+
 rlf_status
 rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
@@ -685,8 +723,7 @@ rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace && command->kind != RLF_DO_WEIGHTS)
-        rlf_trace_span(rank->env.trace, rlf_do_words[command->kind],
-                       node->class->name, from, rlf_clock_now(),
-                       command->n_moves ? rank->received : rows_of(command));
+        trace(rank, node, rlf_do_words[command->kind], from,
+              details_of(rank, command));
     return status;
 }

@@ -278,8 +278,10 @@ trace(const pipeline *l, int index, uint64_t from)
     const rlf_train_op *op = &l->ops[index];
     const char *model = l->env->graph->resources.data[l->now->receiver].name;
     static const char *const words[] = {"forward", "backward", "weights"};
-    rlf_trace_span(l->env->trace, words[l->list[index].kind], model, from,
-                   rlf_clock_now(), (uint32_t)op->micro);
+    rlf_trace_detailed(l->env->trace, words[l->list[index].kind], model, from,
+                       rlf_clock_now(),
+                       &(rlf_trace_details){.count = (uint32_t)op->micro,
+                                            .step = l->env->step});
 }
 
 /* All sends are done. */

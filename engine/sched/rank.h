@@ -155,6 +155,8 @@ rlf_rank_step(const rlf_rank *rank, int instance)
 /* One command, reporting what the controller needs to know. */
 rlf_status rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command,
                             rlf_err *err);
+/* What the trace calls a node. */
+const char *rlf_rank_node_name(const rlf_rank *rank, const rlf_node *node);
 /* One quantum of the open generation. */
 rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
 

@@ -126,6 +126,9 @@ typedef struct rlf_run_options {
     void (*input_error)(void *sink, const rlf_err *err);
     void *sink;
     struct rlf_trace *trace; /* NULL: no trace */
+    /* Per node, for the trace: what it is called, and its line, as in
+     * "actor.generate" and "ppo.rlf:23"; NULL: its class, and none. */
+    const char *const *node_names, *const *node_lines;
     const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the
                                    run */
     struct rlf_spools *spools;  /* set by rlf_run_open, in `directory` */

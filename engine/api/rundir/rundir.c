@@ -370,6 +370,7 @@ static rlf_status
 add_step(rlf_session *session, rlf_err *err)
 {
     rlf_buf text = {0};
+    uint64_t from = rlf_tracing_now(session);
     put_metrics(session, &text);
     rlf_status status =
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
@@ -377,7 +378,12 @@ add_step(rlf_session *session, rlf_err *err)
     RLF_TRY(status);
     RLF_TRY(rlf_run_samples(session->run, session->options.samples, add_samples,
                             session, err));
-    return rlf_tokens_step(session, err);
+    rlf_tracing_span(session, "write", "metrics.jsonl, samples.jsonl", from);
+    from = rlf_tracing_now(session);
+    RLF_TRY(rlf_tokens_step(session, err));
+    if (session->options.record)
+        rlf_tracing_span(session, "write", "tokens", from);
+    return RLF_OK;
 }
 
 /* Files that only help people could not be written. */

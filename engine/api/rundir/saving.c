@@ -206,6 +206,7 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
         s, rlf_run_save(s->run, &s->directory.metadata, err, &s->warned.lines),
         err));
     s->directory.saved.failed = false;
+    rlf_tracing_span(s, "write", "checkpoint", from);
     s->directory.saved.at = rlf_clock_now();
     s->directory.saved.took = rlf_clock_since(from);
     s->directory.saved.step = rlf_run_steps(s->run);

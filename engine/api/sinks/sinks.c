@@ -125,10 +125,12 @@ rlf_sinks_step(rlf_session *s, rlf_err *err)
                                 .sets = &sets};
     for (size_t i = 0; i < s->sinks.count && status >= 0; i++) {
         rlf_sink *sink = &s->sinks.data[i];
+        uint64_t from = rlf_tracing_now(s);
         if (!sink->state)
             status = sink->class->open(s, err, &sink->state);
         if (status >= 0)
             status = sink->class->step(sink->state, &step, err);
+        rlf_tracing_span(s, "write", sink->class->name, from);
     }
     rlf_arena_free(arena);
     return status;
