@@ -28,7 +28,7 @@ libapi_a_SOURCES = \
 	%D%/searching/memory_advice.h %D%/searching/prediction.c \
 	%D%/searching/prediction.h %D%/searching/room.c %D%/searching/search.c \
 	%D%/searching/search.h \
-	%D%/reporting/simulation.c %D%/reporting/text_edges.c \
+	%D%/reporting/report.c %D%/reporting/simulation.c %D%/reporting/text_edges.c \
 	%D%/reporting/text_explain.c \
 	%D%/reporting/text_needs.c %D%/reporting/text_search.c \
 	%D%/reporting/texts.c %D%/reporting/texts.h \

@@ -31,6 +31,7 @@ int rlf_cmd_generate(const rlf_command_line *line);
 int rlf_cmd_eval(const rlf_command_line *line);
 int rlf_cmd_inspect(const rlf_command_line *line);
 int rlf_cmd_merge(const rlf_command_line *line);
+int rlf_cmd_report(const rlf_command_line *line);
 int rlf_cmd_tokenize(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 int rlf_cmd_doctor(const rlf_command_line *line);

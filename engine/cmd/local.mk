@@ -27,6 +27,7 @@ libcmd_a_SOURCES = \
 	%D%/plan.c \
 	%D%/profile.c \
 	%D%/recorded.c \
+	%D%/report.c \
 	%D%/run.c \
 	%D%/samples.c \
 	%D%/schedule.c \

@@ -77,6 +77,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_EVAL] = rlf_cmd_eval,
     [RLF_COMMAND_INSPECT] = rlf_cmd_inspect,
     [RLF_COMMAND_MERGE] = rlf_cmd_merge,
+    [RLF_COMMAND_REPORT] = rlf_cmd_report,
     [RLF_COMMAND_TOKENIZE] = rlf_cmd_tokenize,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,
     [RLF_COMMAND_PARAMS] = rlf_cmd_params,

@@ -167,3 +167,95 @@ rlf_output_write(const char *path, const void *p, size_t n, rlf_err *err)
         return write_through(path, p, n, err);
     return replace(path, &there, p, n, err);
 }
+
+/* ---- piece by piece ---- */
+
+struct rlf_output_file {
+    rlf_writer *writer; /* NULL: it is written through */
+    int fd;
+    bool own; /* the descriptor was opened for this */
+    char *path;
+};
+
+/* For a file that is replaced. */
+static rlf_status
+open_writer(const char *path, const struct stat *old, rlf_err *err,
+            rlf_output_file *file)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status =
+        rlf_writer_open(follow(path, arena), err, &file->writer);
+    if (status >= 0 && old)
+        status = rlf_writer_mode(file->writer, old->st_mode & 07777, err);
+    rlf_arena_free(arena);
+    return status;
+}
+
+static rlf_status
+open_through(const char *path, rlf_err *err, rlf_output_file *file)
+{
+    file->fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (file->fd < 0)
+        return fail_output(path, err);
+    fcntl(file->fd, F_SETFL, 0);
+    file->own = true;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_output_open(const char *path, rlf_err *err, rlf_output_file **out)
+{
+    struct stat there;
+    RLF_TRY(rlf_output_check(path, err));
+    rlf_output_file *file = rlf_calloc(1, sizeof *file);
+    size_t n = strlen(path) + 1;
+    file->path = memcpy(rlf_malloc(n), path, n);
+    bool is = stat(path, &there) == 0;
+    fflush(stdout);
+    file->fd = is ? standard_of(&there) : -1;
+    rlf_status status = RLF_OK;
+    if (file->fd < 0)
+        status = is && !S_ISREG(there.st_mode)
+                     ? open_through(path, err, file)
+                     : open_writer(path, is ? &there : NULL, err, file);
+    *out = file;
+    if (status < 0)
+        rlf_output_drop(file);
+    return status;
+}
+
+rlf_status
+rlf_output_add(rlf_output_file *file, const void *p, size_t n, rlf_err *err)
+{
+    if (file->writer)
+        return rlf_writer_add(file->writer, p, n, err);
+    return rlf_fd_write(file->fd, p, n) ? RLF_OK
+                                        : fail_output(file->path, err);
+}
+
+rlf_status
+rlf_output_close(rlf_output_file *file, rlf_err *err)
+{
+    rlf_status status = RLF_OK;
+    if (file->writer)
+        status = rlf_writer_commit(file->writer, err);
+    file->writer = NULL;
+    if (file->own && close(file->fd) != 0)
+        status = fail_output(file->path, err);
+    file->own = false;
+    rlf_output_drop(file);
+    return status;
+}
+
+void
+rlf_output_drop(rlf_output_file *file)
+{
+    if (!file)
+        return;
+    if (file->writer)
+        rlf_writer_drop(file->writer);
+    if (file->own)
+        close(file->fd);
+    free(file->path);
+    free(file);
+}

@@ -22,5 +22,15 @@ const char *rlf_output_path(const char *path, rlf_arena *arena);
 /* Make n bytes what the file holds, or send them to what stands there. */
 rlf_status rlf_output_write(const char *path, const void *p, size_t n,
                             rlf_err *err);
+/* The same piece by piece, for what is large. Every file ends with close or
+ * drop, both of which free it; a failed close has dropped it. What is written
+ * through stays written. */
+typedef struct rlf_output_file rlf_output_file;
+rlf_status rlf_output_open(const char *path, rlf_err *err,
+                           rlf_output_file **out);
+rlf_status rlf_output_add(rlf_output_file *file, const void *p, size_t n,
+                          rlf_err *err);
+rlf_status rlf_output_close(rlf_output_file *file, rlf_err *err);
+void rlf_output_drop(rlf_output_file *file); /* NULL is fine */
 
 #endif

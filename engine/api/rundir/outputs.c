@@ -290,6 +290,9 @@ static const kind profile_kind = {
     "profile",
     "{\"profile\":%,\n \"machine\":\"*\n \"program\":\"*\n \"models\":[", NULL};
 
+static const kind report_kind = {
+    "report",
+    "<!doctype html>\n<!-- a report by rlflow, which replaces it -->\n", NULL};
 static const kind answers_kind = {"answers", "{\"evaluation\":%,\"model\":\"",
                                   NULL};
 
@@ -301,6 +304,7 @@ kind_of(rlf_option option, const rlf_session *s)
     return option == RLF_OPTION_TRACE     ? &trace_kind
            : option == RLF_OPTION_SVG     ? &picture_kind
            : option == RLF_OPTION_ANSWERS ? &answers_kind
+           : option == RLF_OPTION_HTML    ? &report_kind
            : option != RLF_OPTION_TABLE   ? NULL
            : s                            ? &profile_kind
                                           : &table_kind;
