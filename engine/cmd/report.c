@@ -94,8 +94,12 @@ rlf_cmd_report(const rlf_command_line *line)
 {
     rlf_report *r = rlf_report_open();
     rlf_result result = take_options(r, line);
-    if (result == RLF_RESULT_OK && line->options[RLF_OPTION_WATCH].given)
+    if (result == RLF_RESULT_OK && line->options[RLF_OPTION_WATCH].given) {
+        if (!goes_on(r))
+            rlf_cmd_aside("none of the runs goes on: the report is written "
+                          "once\n");
         result = watch(r);
+    }
     if (result == RLF_RESULT_OK)
         result = rlf_report_write(r, 0);
     if (result == RLF_RESULT_OK)
