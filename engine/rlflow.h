@@ -950,33 +950,34 @@ rlf_record_difference(rlf_record *a, rlf_record *b, size_t i);
 
 /* ---- reports ---- */
 
-/* Runs as one HTML file that needs neither a network nor a server. The rules are
- * those of sessions: a report that is NULL may be given to every function, and
- * the first error stays, with its message. */
-typedef struct rlf_report rlf_report;
+/* Runs as one HTML file that needs neither a network nor a server. The rules
+ * are those of sessions: a report that is NULL may be given to every function,
+ * and the first error stays, with its message. */
+typedef struct rlf_run_report rlf_run_report;
 
 /* NULL: there is no memory for it. */
-RLF_PUBLIC rlf_report *rlf_report_open(void);
+RLF_PUBLIC rlf_run_report *rlf_run_report_open(void);
 /* Its records go with it. */
-RLF_PUBLIC void rlf_report_close(rlf_report *report);
+RLF_PUBLIC void rlf_run_report_close(rlf_run_report *report);
 /* "--html", the file; without it report.html in the directory of one run, or of
  * several in the working directory. "--diag", the form of messages. */
-RLF_PUBLIC rlf_result rlf_report_set(rlf_report *report, const char *name,
-                                     const char *value);
+RLF_PUBLIC rlf_result rlf_run_report_set(rlf_run_report *report,
+                                         const char *name, const char *value);
 /* Adds the run in that directory. */
-RLF_PUBLIC rlf_result rlf_report_add(rlf_report *report, const char *directory);
-/* The record of run i, in the order of rlf_report_add; the report's own. */
-RLF_PUBLIC rlf_record *rlf_report_record(rlf_report *report, size_t i);
+RLF_PUBLIC rlf_result rlf_run_report_add(rlf_run_report *report,
+                                         const char *directory);
+/* The record of run i, in the order of rlf_run_report_add; the report's own. */
+RLF_PUBLIC rlf_record *rlf_run_report_record(rlf_run_report *report, size_t i);
 /* Reads what the runs have written since, and writes the file if that is
  * something, or if `live` is another: a page that is live loads itself again.
  * Refused where a file stands that is no report. */
-RLF_PUBLIC rlf_result rlf_report_write(rlf_report *report, int live);
+RLF_PUBLIC rlf_result rlf_run_report_write(rlf_run_report *report, int live);
 /* The path of the file; NULL: there is no run yet. */
-RLF_PUBLIC const char *rlf_report_path(rlf_report *report);
+RLF_PUBLIC const char *rlf_run_report_path(rlf_run_report *report);
 /* RLF_RESULT_OK, or the result that an error gave. */
-RLF_PUBLIC rlf_result rlf_report_status(const rlf_report *report);
+RLF_PUBLIC rlf_result rlf_run_report_status(const rlf_run_report *report);
 /* The message of the error, ready to print, or "". */
-RLF_PUBLIC const char *rlf_report_message(rlf_report *report);
+RLF_PUBLIC const char *rlf_run_report_message(rlf_run_report *report);
 
 /* ---- what is wrong ---- */
 

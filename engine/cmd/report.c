@@ -16,7 +16,7 @@ on_signal(int number)
 }
 
 static rlf_result
-take_options(rlf_report *r, const rlf_command_line *line)
+take_options(rlf_run_report *r, const rlf_command_line *line)
 {
     static const int options[] = {RLF_OPTION_DIAG, RLF_OPTION_HTML};
     rlf_result result = RLF_RESULT_OK;
@@ -24,19 +24,19 @@ take_options(rlf_report *r, const rlf_command_line *line)
         const rlf_option_value *v = &line->options[options[i]];
         char name[RLF_CMD_NAME];
         if (v->text)
-            result = rlf_report_set(r, rlf_cmd_spelled(line, options[i], name),
-                                    v->text);
+            result = rlf_run_report_set(
+                r, rlf_cmd_spelled(line, options[i], name), v->text);
     }
     for (size_t i = 0; i < line->n_files && result == RLF_RESULT_OK; i++)
-        result = rlf_report_add(r, line->files[i]);
+        result = rlf_run_report_add(r, line->files[i]);
     return result;
 }
 
 static bool
-goes_on(rlf_report *r)
+goes_on(rlf_run_report *r)
 {
     rlf_record *record;
-    for (size_t i = 0; (record = rlf_report_record(r, i)); i++)
+    for (size_t i = 0; (record = rlf_run_report_record(r, i)); i++)
         if (rlf_record_run(record)->state == RLF_RUN_GOES_ON)
             return true;
     return false;
@@ -53,7 +53,7 @@ now(void)
 /* Until the runs end or a signal comes. What takes long to write is written
  * less often. */
 static rlf_result
-watch(rlf_report *r)
+watch(rlf_run_report *r)
 {
     const double least = 2, times = 10; /* seconds; of the time that it takes */
     struct sigaction action = {.sa_handler = on_signal};
@@ -62,7 +62,7 @@ watch(rlf_report *r)
     rlf_result result = RLF_RESULT_OK;
     while (result == RLF_RESULT_OK && !signalled && goes_on(r)) {
         double begun = now();
-        result = rlf_report_write(r, 1);
+        result = rlf_run_report_write(r, 1);
         double wait = times * (now() - begun);
         wait = wait < least ? least : wait;
         struct timespec pause = {.tv_sec = (time_t)wait};
@@ -73,11 +73,11 @@ watch(rlf_report *r)
 }
 
 static void
-put_written(rlf_report *r)
+put_written(rlf_run_report *r)
 {
     rlf_record *record;
     uint64_t runs = 0, samples = 0;
-    for (size_t i = 0; (record = rlf_report_record(r, i)); i++) {
+    for (size_t i = 0; (record = rlf_run_report_record(r, i)); i++) {
         const char *note;
         runs++;
         samples += rlf_record_run(record)->samples;
@@ -85,14 +85,14 @@ put_written(rlf_report *r)
             rlf_cmd_aside("warning: %s\n", note);
     }
     rlf_cmd_line("%s: %" PRIu64 " run%s, %" PRIu64 " sample%s\n",
-                 rlf_report_path(r), runs, runs == 1 ? "" : "s", samples,
+                 rlf_run_report_path(r), runs, runs == 1 ? "" : "s", samples,
                  samples == 1 ? "" : "s");
 }
 
 int
 rlf_cmd_report(const rlf_command_line *line)
 {
-    rlf_report *r = rlf_report_open();
+    rlf_run_report *r = rlf_run_report_open();
     rlf_result result = take_options(r, line);
     if (result == RLF_RESULT_OK && line->options[RLF_OPTION_WATCH].given) {
         if (!goes_on(r))
@@ -101,12 +101,12 @@ rlf_cmd_report(const rlf_command_line *line)
         result = watch(r);
     }
     if (result == RLF_RESULT_OK)
-        result = rlf_report_write(r, 0);
+        result = rlf_run_report_write(r, 0);
     if (result == RLF_RESULT_OK)
         put_written(r);
-    result = rlf_report_status(r);
+    result = rlf_run_report_status(r);
     fflush(stdout);
-    rlf_cmd_put_whole(rlf_report_message(r));
-    rlf_report_close(r);
+    rlf_cmd_put_whole(rlf_run_report_message(r));
+    rlf_run_report_close(r);
     return rlf_cmd_status(result);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rlf_report {
+struct rlf_run_report {
     rlf_arena *arena;
     locale_t locale;
     rlf_err err;
@@ -23,10 +23,10 @@ struct rlf_report {
     bool live;      /* it was written so */
 };
 
-rlf_report *
-rlf_report_open(void)
+rlf_run_report *
+rlf_run_report_open(void)
 {
-    rlf_report *r = rlf_try_calloc(1, sizeof *r);
+    rlf_run_report *r = rlf_try_calloc(1, sizeof *r);
     if (!r)
         return NULL;
     r->arena = rlf_arena_new();
@@ -36,7 +36,7 @@ rlf_report_open(void)
 }
 
 void
-rlf_report_close(rlf_report *r)
+rlf_run_report_close(rlf_run_report *r)
 {
     if (!r)
         return;
@@ -51,13 +51,13 @@ rlf_report_close(rlf_report *r)
 }
 
 rlf_result
-rlf_report_status(const rlf_report *r)
+rlf_run_report_status(const rlf_run_report *r)
 {
     return r ? rlf_session_result(r->err.status) : RLF_RESULT_MEMORY;
 }
 
 const char *
-rlf_report_message(rlf_report *r)
+rlf_run_report_message(rlf_run_report *r)
 {
     if (!r)
         return "error: there is no memory for a report\n";
@@ -72,7 +72,7 @@ rlf_report_message(rlf_report *r)
 /* ---- what it is asked ---- */
 
 static rlf_status
-set_option(rlf_report *r, const char *name, const char *value, rlf_err *err)
+set_option(rlf_run_report *r, const char *name, const char *value, rlf_err *err)
 {
     rlf_option option = rlf_option_called(name);
     rlf_option_value read = {0};
@@ -87,22 +87,22 @@ set_option(rlf_report *r, const char *name, const char *value, rlf_err *err)
 }
 
 rlf_result
-rlf_report_set(rlf_report *r, const char *name, const char *value)
+rlf_run_report_set(rlf_run_report *r, const char *name, const char *value)
 {
-    if (rlf_report_status(r) < 0)
-        return rlf_report_status(r);
+    if (rlf_run_report_status(r) < 0)
+        return rlf_run_report_status(r);
     if (!name || !value)
         return rlf_session_result(rlf_fail(&r->err, RLF_USAGE,
-                                           "rlf_report_set: %s is NULL",
+                                           "rlf_run_report_set: %s is NULL",
                                            name ? "value" : "name"));
     return rlf_session_result(set_option(r, name, value, &r->err));
 }
 
 rlf_result
-rlf_report_add(rlf_report *r, const char *directory)
+rlf_run_report_add(rlf_run_report *r, const char *directory)
 {
-    if (rlf_report_status(r) < 0)
-        return rlf_report_status(r);
+    if (rlf_run_report_status(r) < 0)
+        return rlf_run_report_status(r);
     rlf_record *record = rlf_record_open(directory);
     if (!record)
         return rlf_session_result(
@@ -110,20 +110,20 @@ rlf_report_add(rlf_report *r, const char *directory)
     if (record->err.status < 0) {
         r->err = record->err;
         rlf_record_close(record);
-        return rlf_report_status(r);
+        return rlf_run_report_status(r);
     }
     RLF_PUSH(&r->runs, (rlf_report_run){.record = record});
     return RLF_RESULT_OK;
 }
 
 rlf_record *
-rlf_report_record(rlf_report *r, size_t i)
+rlf_run_report_record(rlf_run_report *r, size_t i)
 {
     return r && i < r->runs.count ? r->runs.data[i].record : NULL;
 }
 
 const char *
-rlf_report_path(rlf_report *r)
+rlf_run_report_path(rlf_run_report *r)
 {
     if (!r || !r->runs.count)
         return NULL;
@@ -139,7 +139,7 @@ rlf_report_path(rlf_report *r)
 /* The graph of the program that the run has kept, with its parameters. A
  * session of the copy finds imports beside it; data and models are not read. */
 static void
-draw_graph(rlf_report *r, rlf_report_run *run)
+draw_graph(rlf_run_report *r, rlf_report_run *run)
 {
     const rlf_recorded_input *program = rlf_record_program(run->record);
     const rlf_recorded_setting *p;
@@ -165,19 +165,20 @@ draw_graph(rlf_report *r, rlf_report_run *run)
 /* ---- writing ---- */
 
 static rlf_status
-check_outputs(rlf_report *r, rlf_err *err)
+check_outputs(rlf_run_report *r, rlf_err *err)
 {
     if (!r->runs.count)
         return rlf_fail(err, RLF_USAGE, "there is no run to report");
     if (!r->outputs.count)
-        rlf_outputs_add(&r->outputs, r->arena, "--html", rlf_report_path(r));
+        rlf_outputs_add(&r->outputs, r->arena, "--html",
+                        rlf_run_report_path(r));
     RLF_TRY(rlf_outputs_try(&r->outputs, err));
     return rlf_outputs_kinds(&r->outputs, NULL, err);
 }
 
 /* Reads what is new; *reads counts what was ever read. */
 static rlf_status
-read_again(rlf_report *r, rlf_err *err, uint64_t *reads)
+read_again(rlf_run_report *r, rlf_err *err, uint64_t *reads)
 {
     *reads = 0;
     for (size_t i = 0; i < r->runs.count; i++) {
@@ -197,7 +198,7 @@ read_again(rlf_report *r, rlf_err *err, uint64_t *reads)
 /* A run that is resumed cuts its files, maybe while they are read: then once
  * more. */
 static rlf_status
-write_report(rlf_report *r, bool live, rlf_err *err)
+write_report(rlf_run_report *r, bool live, rlf_err *err)
 {
     uint64_t reads = 0;
     rlf_err first = RLF_ERR_NONE;
@@ -207,11 +208,11 @@ write_report(rlf_report *r, bool live, rlf_err *err)
     if (r->reads == reads && r->live == live)
         return RLF_OK;
     rlf_status status = rlf_report_print(r->runs.data, r->runs.count, live,
-                                         rlf_report_path(r), &first);
+                                         rlf_run_report_path(r), &first);
     if (status < 0) {
         RLF_TRY(read_again(r, err, &reads));
         RLF_TRY(rlf_report_print(r->runs.data, r->runs.count, live,
-                                 rlf_report_path(r), err));
+                                 rlf_run_report_path(r), err));
     }
     r->reads = reads;
     r->live = live;
@@ -219,10 +220,10 @@ write_report(rlf_report *r, bool live, rlf_err *err)
 }
 
 rlf_result
-rlf_report_write(rlf_report *r, int live)
+rlf_run_report_write(rlf_run_report *r, int live)
 {
-    if (rlf_report_status(r) < 0)
-        return rlf_report_status(r);
+    if (rlf_run_report_status(r) < 0)
+        return rlf_run_report_status(r);
     locale_t before = rlf_locale_enter(r->locale);
     rlf_status status = write_report(r, live != 0, &r->err);
     rlf_locale_leave(before);
