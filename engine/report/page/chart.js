@@ -76,6 +76,8 @@ function thinned(x, y, from, to, width) {
   return out;
 }
 
+const FEW = 16; // values that are not smoothed
+
 class Chart {
   // lines: [{run, step, value}]; options: height, pick(step, run).
   constructor(title, lines, options = {}) {
@@ -93,7 +95,9 @@ class Chart {
     this.element = h("figure", { class: "plot" },
       h("figcaption", {}, h("span", { text: plain(title) }), h("span", { class: "last" })),
       h("div", { class: "canvas" }, this.svg, this.tip));
-    this.observer = new ResizeObserver(() => this.draw());
+    this.observer = new ResizeObserver(() => requestAnimationFrame(() => {
+      if (this.element.clientWidth - 2 !== this.width) this.draw();
+    }));
     this.observer.observe(this.element);
     view.charts.add(this);
   }
@@ -109,7 +113,7 @@ class Chart {
       const at = axisOf(l.run);
       const x = Float64Array.from(l.step, (step) => at(step));
       const line = { ...l, x };
-      line.smooth = view.smooth > 0 && l.value.length > 4 ? smoothed(l.value, view.smooth) : null;
+      line.smooth = view.smooth > 0 && l.value.length >= FEW ? smoothed(l.value, view.smooth) : null;
       return line;
     });
     let low = Infinity, high = -Infinity;
@@ -174,6 +178,7 @@ class Chart {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
     this.svg.setAttribute("width", width);
     this.svg.setAttribute("height", this.height);
+    this.drawFindings();
     this.drawAxes();
     this.drawMarks();
     for (const l of this.seen) this.drawLine(l);
@@ -200,6 +205,21 @@ class Chart {
       }));
     }
     this.svg.append(axes);
+  }
+
+  // Steps of which something was found about this metric.
+  drawFindings() {
+    for (const run of new Set(this.seen.map((l) => l.run))) {
+      const at = axisOf(run);
+      for (const f of run.findings) {
+        if (f.name !== this.title || !f.first) continue;
+        const from = Math.max(this.left, this.px(at(f.first)) - 2);
+        const to = Math.min(this.width - 8, this.px(at(f.last)) + 2);
+        if (!(to > from)) continue;
+        this.svg.append(s("rect", { class: "found", x: from, y: 6, width: to - from, height: this.bottom - 6 },
+          s("title", { text: plain(f.text) })));
+      }
+    }
   }
 
   // Checkpoints below the axis, resumes as lines.

@@ -98,7 +98,7 @@ function tile(name) {
     return h("div", { class: "value" },
       lines.length > 1 ? h("i", { style: { background: runColor(run.number) } }) : null,
       h("b", { text: number(value[n - 1], 4) }),
-      h("small", { text: n > 1 ? ` from ${number(value[0], 3)}` : "", title: `step ${step[0]} to ${step[n - 1]}, change ${number(change, 3)}` }));
+      h("small", { text: n > 1 ? `from ${number(value[0], 3)}` : "", title: `step ${step[0]} to ${step[n - 1]}, change ${number(change, 3)}` }));
   });
   return h("button", { type: "button", class: "card tile", onclick: () => go("curves") },
     h("span", { class: "name", text: plain(name) }), rows, spark(lines));
@@ -126,8 +126,15 @@ function spark(lines) {
   return svg;
 }
 
+// What the first page shows: what the program reports, else whatever there is.
+function headlines() {
+  const names = metricNames();
+  const reported = names.filter((name) => groupOf(name) === "");
+  return reported.length ? reported : names.filter((name) => groupOf(name) !== "Time");
+}
+
 function overviewPage() {
-  const names = metricNames().filter((name) => groupOf(name) === "");
+  const names = headlines();
   const page = h("section", { class: "page" },
     h("div", { class: "cards" }, report.runs.map(runCard)),
     h("div", { class: "tiles" }, names.slice(0, 8).map(tile)),

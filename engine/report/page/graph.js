@@ -8,8 +8,10 @@ const GRAPH_KINDS = {
 };
 
 class GraphModel {
-  constructor(graph) {
+  // text: of the program, whose lines name loops and evaluations.
+  constructor(graph, text) {
     this.graph = graph;
+    this.lines = text.split("\n");
     this.byId = new Map(graph.nodes.map((n) => [n.id, n]));
     this.value = new Map(graph.values.map((v) => [v.id, v]));
     this.kindOf = new Map(graph.resources.map((r) => [r.name, r.kind]));
@@ -86,13 +88,20 @@ class GraphModel {
     if (reported.some((n) => n.class === "report")) this.box("look", "report", [], reported);
   }
 
+  // "every 5 steps": the line of the program, if it is of that.
+  heading(n) {
+    const word = { split: "for" }[n.class] || n.class;
+    const line = (this.lines[n.line - 1] || "").slice(n.column - 1).replace(/[{#].*/, "").trim();
+    const is = line.startsWith(word + " ") && line.length < 40;
+    return is ? line : n.class === "split" ? "for each part" : n.class;
+  }
+
   boxOfRegions(n) {
     const inner = this.inside(n);
     const lines = inner.filter((x) => x.class !== "expr" && x.class !== "step" && x.class !== "report" && !this.isAlias(x))
       .map((x) => this.name(x));
     const reports = inner.some((x) => x.class === "report");
-    const title = n.class === "split" ? "for each part" : n.class;
-    this.box(n.looking ? "look" : lines.some((l) => l.endsWith(".update")) ? "update" : "other", title,
+    this.box(n.looking ? "look" : lines.some((l) => l.endsWith(".update")) ? "update" : "other", this.heading(n),
       [...new Set(lines)].concat(reports ? ["report"] : []), [n, ...inner]);
   }
 
@@ -134,9 +143,8 @@ class GraphModel {
           const from = this.source(v);
           if (!from || from.box === box || from.box.number > box.number) continue;
           const key = from.box.number + ">" + box.number;
-          const edge = this.edges.get(key) || { from: from.box, to: box, names: new Set(), types: new Set() };
+          const edge = this.edges.get(key) || { from: from.box, to: box, types: new Set() };
           const value = this.value.get(from.value);
-          if (value?.name && value.name !== "it") edge.names.add(value.name);
           if (value) edge.types.add(`${value.name || "a value"}: ${value.kind === "set" ? "a set" : value.on}`);
           this.edges.set(key, edge);
         }
@@ -162,6 +170,7 @@ function layOut(model) {
   const last = Math.max(0, ...boxes.map((b) => b.layer));
   for (const box of boxes) { // evaluations that read nothing stand at the end
     const alone = !edges.some((e) => e.to === box || e.from === box);
+    box.alone = alone;
     if (alone) box.layer = last;
   }
   const layers = Array.from({ length: last + 1 }, () => []);
@@ -201,7 +210,7 @@ function order(layers, routes) {
     for (const layer of turn) {
       for (const box of layer) {
         const near = beside.get(box)?.[side] || [];
-        box.want = near.length ? near.reduce((sum, b) => sum + b.at, 0) / near.length : box.at;
+        box.want = box.alone ? 1e6 : near.length ? near.reduce((sum, b) => sum + b.at, 0) / near.length : box.at;
       }
       layer.sort((a, b) => a.want - b.want);
       layer.forEach((box, i) => { box.at = i - (layer.length - 1) / 2; });
@@ -219,6 +228,8 @@ function place(layers) {
     let y = 12 + (tall - height) / 2;
     for (const box of layer) {
       box.x = x + (width - box.width) / 2;
+      box.left = x;
+      box.right = x + width;
       box.y = y;
       y += box.height + between;
     }
@@ -235,7 +246,7 @@ function routePath(route) {
   const points = [];
   route.points.forEach((p, k) => {
     const y = p.y + p.height / 2;
-    if (p.bend) points.push([p.x, y]);
+    if (p.bend) points.push([p.left, y], [p.right, y]); // straight past the boxes of its layer
     else points.push(k ? [p.x, y] : [p.x + p.width, y]);
   });
   let d = `M${points[0][0]} ${points[0][1]}`;
@@ -245,7 +256,7 @@ function routePath(route) {
     const bow = (x1 - x0) / 2;
     d += `C${x0 + bow} ${y0} ${x1 - bow} ${y1} ${x1} ${y1}`;
   }
-  return { d, from: points[0], next: points[1] };
+  return d;
 }
 
 function drawBox(box, pick) {
@@ -263,9 +274,9 @@ function drawBox(box, pick) {
   return group;
 }
 
-// pick(line): of the program.
-function graphPicture(graph, pick) {
-  const model = new GraphModel(graph);
+// pick(line): of the program, whose text is given.
+function graphPicture(graph, text, pick) {
+  const model = new GraphModel(graph, text);
   if (!model.boxes.length) return null;
   const { layers, routes } = layOut(model);
   const [width, height] = layers.size;
@@ -275,12 +286,9 @@ function graphPicture(graph, pick) {
   }, s("defs", {}, s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
     s("path", { d: "M0 0L8 4L0 8z" }))));
   for (const route of routes) {
-    const { d, from, next } = routePath(route);
-    const names = [...route.names].slice(0, 3).join(", ");
-    svg.append(s("g", { class: "edge" },
-      s("path", { d, "marker-end": "url(#arrow)" }, s("title", { text: plain([...route.types].join("\n")) })),
-      names && !route.from.lines.some((l) => l === "→ " + names || l === names)
-        ? s("text", { x: from[0] + 8, y: from[1] + (next[1] > from[1] + 4 ? 14 : -6), text: plain(names) }) : null));
+    const d = routePath(route);
+    const what = s("title", { text: plain([...route.types].join("\n")) });
+    svg.append(s("g", { class: "edge" }, s("path", { d, "marker-end": "url(#arrow)" }), s("path", { class: "wide", d }, what)));
   }
   for (const box of model.boxes) svg.append(drawBox(box, pick));
   const kinds = [...new Set(model.boxes.map((b) => b.kind))];

@@ -10,15 +10,19 @@ const PAGES = [
 ];
 const made = new Map(); // pages that were looked at
 
+// "all" is all of them, one below the other.
 function pageNow() {
   const name = location.hash.slice(1);
-  return PAGES.some((p) => p[0] === name) ? name : "overview";
+  return name === "all" || PAGES.some((p) => p[0] === name) ? name : "overview";
 }
 
 function go(name) {
+  if (pageNow() === "all") {
+    document.getElementById("page-" + name)?.scrollIntoView();
+    return;
+  }
   if (pageNow() !== name) location.hash = name;
-  else show(name);
-  if (!made.has(name)) show(name);
+  show(name);
 }
 
 function makePage(name) {
@@ -34,8 +38,9 @@ function makePage(name) {
 }
 
 function show(name) {
-  makePage(name);
-  for (const [key, element] of made) element.hidden = key !== name;
+  const all = name === "all";
+  for (const [key] of all ? PAGES : [[name]]) makePage(key);
+  for (const [key, element] of made) element.hidden = !all && key !== name;
   for (const tab of document.querySelectorAll("nav [role=tab]")) {
     const on = tab.id === "tab-" + name;
     tab.setAttribute("aria-selected", on ? "true" : "false");
@@ -64,7 +69,7 @@ function turnTheme() {
 // ---- the frame ----
 
 const KEYS = [
-  ["1 to 6", "pages"], ["/", "search samples"], ["[ and ]", "step before, next step"], ["p and n", "page of samples before, next page"],
+  ["1 to 6", "pages"], ["0", "all pages, one below the other"], ["/", "search samples"], ["[ and ]", "step before, next step"], ["p and n", "page of samples before, next page"],
   ["arrows", "on a curve: step by step; Enter shows its samples; Esc shows all steps"], ["t", "light or dark"], ["?", "these keys"],
 ];
 
@@ -101,7 +106,10 @@ function header() {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const page = PAGES[Number(event.key) - 1];
-  if (page) go(page[0]);
+  if (page) {
+    if (pageNow() === "all") location.hash = page[0];
+    else go(page[0]);
+  } else if (event.key === "0") location.hash = "all";
   else if (event.key === "t") turnTheme();
   else if (event.key === "?") document.getElementById("help").showModal();
   else if (event.key === "/") {
@@ -158,11 +166,11 @@ async function begin() {
   await Promise.all(report.runs.map(loadMetrics));
   const scroll = report.live ? takePlace() : 0;
   document.getElementById("page").append(header(), h("main", {}),
-    h("footer", {}, `Written by rlflow ${report.version} at ${report.made.replace("T", " ").replace("Z", " UTC")}`), helpDialog());
+    h("footer", {}, `Written by rlflow ${report.version} at ${report.made.replace("T", " ").replace("Z", " UTC")}`), helpDialog(), h("div", { id: "token-tip", role: "status", hidden: true }));
   addEventListener("hashchange", () => show(pageNow()));
   addEventListener("keydown", onKey);
   addEventListener("beforeprint", () => {
-    for (const [name] of PAGES) makePage(name).hidden = false;
+    show("all");
     redraw();
   });
   addEventListener("afterprint", () => show(pageNow()));

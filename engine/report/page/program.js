@@ -57,7 +57,7 @@ function programOf(run) {
   };
   const out = h("div", { class: "program" });
   if (report.runs.length > 1) out.append(h("h2", { style: { color: runColor(run.number) }, text: run.name }));
-  const picture = run.graph ? graphPicture(run.graph, pick) : null;
+  const picture = run.graph ? graphPicture(run.graph, main ? main.text : "", pick) : null;
   out.append(h("h3", { text: "Graph" }), picture || h("p", { class: "empty" }, shown(run.graph_why || "There is no graph.")));
   out.append(h("div", { class: "columns" },
     h("div", {}, h("h3", { text: "Program" }), main ? listing(main.text, main.copy, prefix)

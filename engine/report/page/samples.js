@@ -5,7 +5,7 @@ const PAGE = 40;
 
 // What is looked at.
 const looking = {
-  run: 0, set: "", step: "", prompt: null, query: "", sort: "", down: true, page: 0, tokenColumn: 0,
+  run: 0, set: "", step: "latest", prompt: null, query: "", sort: "", down: true, page: 0, tokenColumn: 0,
 };
 let turn = 0; // of what is looked for: a later one ends those before
 let samplesBox = null;
@@ -20,14 +20,29 @@ function samplesRun() {
   return report.runs[looking.run];
 }
 
-// The column that says how good a sample is: -1: there is none.
-function scoreColumn(run) {
+// Which numbers say how good a sample is, the best of them first: sets may have
+// different ones.
+function scoreColumns(run) {
   const names = run.samples.columns;
-  for (const name of ["reward", "score", "rewards", "scores"]) {
-    if (names.includes(name)) return names.indexOf(name);
+  const known = ["reward", "score", "rewards", "scores"].map((n) => names.indexOf(n));
+  const like = names.map((n, i) => (/(^|[^a-z])(reward|score)/.test(n) && !n.endsWith(".ok") ? i : -1));
+  const hooks = names.map((n, i) => (names.includes(n + ".ok") ? i : -1));
+  return [...new Set([...known, ...like, ...hooks])].filter((i) => i >= 0);
+}
+
+// The score of each sample, with the name of the first column; null: there is
+// none.
+async function loadScores(run) {
+  if (run.scores !== undefined) return run.scores;
+  const columns = scoreColumns(run);
+  const out = columns.length ? (await loadNumbers(run, columns[0])).slice() : null;
+  for (const column of columns.slice(1)) {
+    const more = await loadNumbers(run, column);
+    for (let i = 0; i < out.length; i++) if (Number.isNaN(out[i])) out[i] = more[i];
   }
-  const like = names.findIndex((n) => /(^|[^a-z])(reward|score)/.test(n) && !n.endsWith(".ok"));
-  return like >= 0 ? like : names.findIndex((n, i) => i > 2 && !/\.ok$|length|^adv/.test(n));
+  run.scores = out;
+  run.scoreName = out ? plain(run.samples.columns[columns[0]]) : "";
+  return out;
 }
 
 // ---- which ones ----
@@ -138,6 +153,7 @@ function sampleTools(run, whole) {
         type: "button", "aria-label": looking.down ? "Greatest first" : "Least first", title: looking.down ? "Greatest first" : "Least first",
         text: looking.down ? "↓" : "↑", disabled: looking.sort === "", onclick: () => change({ down: !looking.down }),
       })),
+    tokenTools(run),
     looking.prompt !== null || looking.query || looking.step !== "" || looking.set !== "" ? h("button", {
       type: "button", class: "quiet", text: "Show all", onclick: () => change({ prompt: null, query: "", step: "", set: "" }),
     }) : null);
@@ -178,12 +194,11 @@ function rowFields(sample) {
     shownIn("span", {}, typeof value === "string" ? value : JSON.stringify(value)), " ")));
 }
 
-function sampleCard(run, whole, i, sample, scores, range) {
+function sampleCard(run, whole, i, sample, tokens, scores, range) {
   const score = scores ? scores[i] : NaN;
   const part = range && range[1] > range[0] ? 2 * (score - range[0]) / (range[1] - range[0]) - 1 : NaN;
-  const tokens = tokensOf(run, { step: whole.step[i], sample: whole.sample[i], set: run.samples.sets[whole.set[i]] });
-  const strip = tokens ? h("div", { class: "strip" }) : null;
-  if (tokens) loadTokens(run, tokens).then((t) => { if (t) drawStrip(strip, run, t); });
+  const strip = tokens ? h("div", { class: "strip tokens", dir: "auto" }) : null;
+  if (tokens) drawStrip(strip, run, tokens);
   return h("div", { class: "sample", style: { "--score": Number.isFinite(part) ? heat(part) : "var(--line)" } },
     sample.broken ? h("p", { class: "bad", text: "This sample cannot be read." }) : null,
     strip || longText(sample.response || "", "response", looking.query),
@@ -205,54 +220,80 @@ function promptCard(run, whole, i, sample) {
 
 // ---- tokens ----
 
-// Numbers of a column to -1 .. 1: by the greatest of them; log-probabilities,
-// which are all below 0, become the darker the less likely.
-function scaled(values) {
-  let most = 0;
-  for (const x of values) if (Number.isFinite(x)) most = Math.max(most, Math.abs(x));
-  return values.map((x) => (x === null ? NaN : most ? x / most : 0));
+// The greatest number of each column so far, by which colours are scaled: one
+// sample beside another is seen as it is.
+function scaleOf(run, column, values) {
+  run.tokenScale ||= [];
+  let most = run.tokenScale[column] || 0;
+  for (const x of values) if (x !== null) most = Math.max(most, Math.abs(x));
+  run.tokenScale[column] = most;
+  return most || 1;
 }
 
-function drawStrip(strip, run, tokens) {
+function tokenTools(run) {
   const names = run.tokens.columns;
-  const have = names.map((name, i) => i).filter((i) => tokens.columns[i]);
-  const use = have.includes(looking.tokenColumn) ? looking.tokenColumn : have[0];
-  const colors = use === undefined ? [] : scaled(tokens.columns[use]);
-  clear(strip);
-  if (have.length > 1) {
-    strip.append(choice("Colour", have.map((i) => [i, plain(names[i])]), use, (value) => {
-      looking.tokenColumn = Number(value);
-      drawStrip(strip, run, tokens);
-    }));
-  }
-  const info = h("div", { class: "token-info", role: "status" });
-  const line = h("div", { class: "tokens", dir: "auto" });
+  if (!run.tokens.blocks.length || !names.length) return null;
+  return choice("Colour tokens by", names.map((name, i) => [i, plain(name)]), looking.tokenColumn, (value) => {
+    looking.tokenColumn = Number(value);
+    for (const strip of document.querySelectorAll(".strip")) strip.dispatchEvent(new CustomEvent("paint"));
+  });
+}
+
+function tokenTip(element, run, tokens, k) {
+  const tip = document.getElementById("token-tip");
+  const text = tokens.text[k];
+  const isBytes = text && typeof text === "object";
+  clear(tip).append(h("b", {}, isBytes ? "bytes " + text.x : shown(JSON.stringify(text ?? ""))), h("span", { class: "muted", text: ` token ${tokens.id[k]}, place ${k}` }),
+    h("dl", {}, run.tokens.columns.map((name, c) => (tokens.columns[c] ? h("div", {}, h("dt", {}, shown(name)),
+      h("dd", { text: number(tokens.columns[c][k] ?? NaN, 5) })) : null))));
+  const box = element.getBoundingClientRect();
+  tip.hidden = false;
+  tip.style.left = Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8)) + "px";
+  const below = box.bottom + 6 + tip.offsetHeight < innerHeight;
+  tip.style.top = (below ? box.bottom + 6 : box.top - tip.offsetHeight - 6) + "px";
+}
+
+function hideTokenTip() {
+  document.getElementById("token-tip").hidden = true;
+}
+
+// The whole tokens of a sample, one element each.
+function drawStrip(strip, run, tokens) {
+  tokens.columns.forEach((values, c) => values && scaleOf(run, c, values));
   tokens.id.forEach((id, k) => {
     const text = tokens.text[k];
     const isBytes = text && typeof text === "object";
-    const tell = () => {
-      clear(info).append(h("b", {}, isBytes ? text.x : shown(JSON.stringify(text ?? ""))), ` token ${id}, number ${k}`,
-        have.map((c) => [", ", shown(names[c]), " ", h("b", { text: number(tokens.columns[c][k] ?? NaN, 5) })]));
-    };
-    line.append(h("span", {
-      class: "token" + (isBytes ? " bytes" : ""), tabindex: k ? -1 : 0, style: { background: heat(colors[k] ?? NaN) },
-      onpointerenter: tell, onfocus: tell,
+    const tell = (e) => tokenTip(e.target.closest(".token"), run, tokens, k);
+    strip.append(h("span", {
+      class: "token" + (isBytes ? " bytes" : ""), tabindex: k ? -1 : 0,
+      onpointerenter: tell, onfocus: tell, onpointerleave: hideTokenTip, onblur: hideTokenTip,
       onkeydown: (e) => {
         const to = { ArrowRight: "nextSibling", ArrowLeft: "previousSibling" }[e.key];
         if (to && e.target[to]) { e.target[to].focus(); e.preventDefault(); }
       },
     }, isBytes ? text.x : text === undefined ? "·" + id : shown(text.replace(/\n/g, "⏎\n"))));
   });
-  strip.append(line, info);
+  const paint = () => {
+    const values = tokens.columns[looking.tokenColumn] || tokens.columns.find((c) => c) || [];
+    const column = tokens.columns.indexOf(values);
+    const most = (run.tokenScale || [])[column] || 1;
+    [...strip.children].forEach((element, k) => { const part = (values[k] ?? NaN) / most;
+      element.style.background = heat(Math.sign(part) * Math.sqrt(Math.abs(part))); });
+  };
+  strip.addEventListener("paint", paint);
+}
+
+// Once all strips of a page are there they have one scale.
+function paintStrips(list) {
+  for (const strip of list.querySelectorAll(".strip")) strip.dispatchEvent(new CustomEvent("paint"));
 }
 
 // ---- one prompt through training ----
 
 async function throughTraining(run, whole, which) {
-  const column = scoreColumn(run);
   const out = h("figure", { class: "wide" });
-  if (column < 0 || which.length < 2) return null;
-  const numbers = await loadNumbers(run, column);
+  const numbers = await loadScores(run);
+  if (!numbers || which.length < 2) return null;
   const width = 900, height = 130, left = 48, bottom = 106;
   let low = Infinity, high = -Infinity;
   for (const i of which) {
@@ -279,7 +320,7 @@ async function throughTraining(run, whole, which) {
     svg.append(s("circle", { cx: x(whole.step[i]) + 3 * k, cy: y(numbers[i]), r: 4, class: "dot" },
       s("title", { text: `step ${whole.step[i]}: ${number(numbers[i])}` })));
   }
-  out.append(h("figcaption", {}, shown(run.samples.columns[column]), " of the answers to this prompt, by step"), svg);
+  out.append(h("figcaption", {}, run.scoreName, " of the answers to this prompt, by step"), svg);
   return out;
 }
 
@@ -301,6 +342,7 @@ async function drawSamples() {
   box.list.setAttribute("aria-busy", "true");
   const whole = await loadWhole(run);
   if (mine !== turn) return;
+  if (looking.step === "latest") looking.step = whole.step[whole.step.length - 1];
   const focused = document.activeElement?.getAttribute("aria-label");
   clear(box.tools).append(sampleTools(run, whole));
   if (focused) box.tools.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
@@ -330,9 +372,12 @@ function pager(which) {
 async function drawPage(box, run, whole, which, mine) {
   const from = looking.page * PAGE;
   const some = [...which.subarray(from, from + PAGE)];
-  const column = scoreColumn(run);
-  const scores = column >= 0 ? await loadNumbers(run, column) : null;
+  const scores = await loadScores(run);
   const samples = await Promise.all(some.map((i) => loadSample(run, i)));
+  const tokens = await Promise.all(some.map((i) => {
+    const place = tokensOf(run, { step: whole.step[i], sample: whole.sample[i], set: run.samples.sets[whole.set[i]] });
+    return place ? loadTokens(run, place) : null;
+  }));
   const history = looking.prompt !== null && !looking.query ? await throughTraining(run, whole, which) : null;
   if (mine !== turn) return;
   let range = null;
@@ -343,7 +388,7 @@ async function drawPage(box, run, whole, which, mine) {
       if (scores[i] > range[1]) range[1] = scores[i];
     }
   }
-  box.status.textContent = many(which.length, "sample") + summary(run, which, scores, column);
+  box.status.textContent = many(which.length, "sample") + summary(run, which, scores);
   clear(box.list).append(history || "");
   let card = null;
   some.forEach((i, k) => {
@@ -353,14 +398,15 @@ async function drawPage(box, run, whole, which, mine) {
       card = h("article", { class: "card prompt-card" }, promptCard(run, whole, i, samples[k]));
       box.list.append(card);
     }
-    card.append(sampleCard(run, whole, i, samples[k], scores, range));
+    card.append(sampleCard(run, whole, i, samples[k], tokens[k], scores, range));
   });
   if (!some.length) box.list.append(h("p", { class: "empty", text: "No sample is so." }));
   clear(box.pager).append(pager(which) || "");
+  paintStrips(box.list);
   box.list.removeAttribute("aria-busy");
 }
 
-function summary(run, which, scores, column) {
+function summary(run, which, scores) {
   if (!scores || !which.length) return "";
   let sum = 0, n = 0;
   for (const i of which) {
@@ -368,7 +414,7 @@ function summary(run, which, scores, column) {
     sum += scores[i];
     n++;
   }
-  return n ? `, ${plain(run.samples.columns[column])} ${number(sum / n)} on average` : "";
+  return n ? `, ${run.scoreName} ${number(sum / n)} on average` : "";
 }
 
 function samplesPage() {
