@@ -113,7 +113,7 @@ EXTRA_PROGRAMS += %D%/gpu/model
 %C%_gpu_model_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
 %C%_gpu_model_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS) -lm
 
-EXTRA_DIST += %D%/adapters.py %D%/busy %D%/lanes %D%/memory %D%/overhead %D%/trl %D%/RESULTS.md
+EXTRA_DIST += %D%/adapters.py %D%/busy %D%/lanes %D%/memory %D%/overhead %D%/report %D%/trl %D%/RESULTS.md
 
 bench_programs += %D%/search
 EXTRA_PROGRAMS += %D%/search

@@ -177,7 +177,7 @@ async function begin() {
   show(pageNow());
   if (scroll) requestAnimationFrame(() => scrollTo(0, scroll));
   if (report.live) setTimeout(loadAgain, AGAIN);
-  document.documentElement.dataset.ready = "1";
+  document.documentElement.dataset.ready = Math.round(performance.now()); // milliseconds
 }
 
 begin();
