@@ -216,7 +216,7 @@ class Chart {
         const from = Math.max(this.left, this.px(at(f.first)) - 2);
         const to = Math.min(this.width - 8, this.px(at(f.last)) + 2);
         if (!(to > from)) continue;
-        this.svg.append(s("rect", { class: "found", x: from, y: 6, width: to - from, height: this.bottom - 6 },
+        this.svg.append(s("rect", { class: "stretch", x: from, y: 6, width: to - from, height: this.bottom - 6 },
           s("title", { text: plain(f.text) })));
       }
     }

@@ -106,7 +106,7 @@ function tile(name) {
 
 function spark(lines) {
   const width = 140, height = 34;
-  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "spark", "aria-hidden": "true" });
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "spark", preserveAspectRatio: "none", "aria-hidden": "true" });
   let low = Infinity, high = -Infinity, to = 1, from = Infinity;
   for (const l of lines) {
     for (const y of l.value) {

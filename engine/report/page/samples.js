@@ -20,13 +20,18 @@ function samplesRun() {
   return report.runs[looking.run];
 }
 
+// Is it whether a hook gave a number at all: "judge.ok", "judge.ok.2"?
+function isOk(name) {
+  return /\.ok(\.\d+)?$/.test(name);
+}
+
 // Which numbers say how good a sample is, the best of them first: sets may have
 // different ones.
 function scoreColumns(run) {
   const names = run.samples.columns;
   const known = ["reward", "score", "rewards", "scores"].map((n) => names.indexOf(n));
-  const like = names.map((n, i) => (/(^|[^a-z])(reward|score)/.test(n) && !n.endsWith(".ok") ? i : -1));
-  const hooks = names.map((n, i) => (names.includes(n + ".ok") ? i : -1));
+  const like = names.map((n, i) => (/(^|[^a-z])(reward|score)/.test(n) && !isOk(n) ? i : -1));
+  const hooks = names.map((n, i) => (names.includes(n.replace(/(\.\d+)?$/, ".ok$1")) ? i : -1));
   return [...new Set([...known, ...like, ...hooks])].filter((i) => i >= 0);
 }
 
@@ -165,7 +170,7 @@ function numberChips(run, sample) {
   const out = h("div", { class: "chips" });
   const put = (name, x) => out.append(h("span", { class: "chip" }, shown(name), " ", h("b", { text: number(x, 4) })));
   for (const [name, x] of Object.entries(sample.values || {})) {
-    if (typeof x === "number" && !(name.endsWith(".ok") && x === 1)) put(name, x);
+    if (typeof x === "number" && !(isOk(name) && x === 1)) put(name, x);
   }
   if (typeof sample.tokens === "number") put("tokens", sample.tokens);
   if (sample.finished === 0) out.append(h("span", { class: "chip bad", text: "cut off" }));
@@ -206,7 +211,7 @@ function sampleCard(run, whole, i, sample, tokens, scores, range) {
 }
 
 // Samples of one prompt that follow each other, below it.
-function promptCard(run, whole, i, sample) {
+function promptCard(run, whole, i, sample, again) {
   const set = run.samples.sets[whole.set[i]];
   return h("div", { class: "prompt-head" },
     h("div", { class: "where" }, `step ${whole.step[i]}`, run.samples.sets.length > 1 ? [", ", shown(set)] : null,
@@ -215,7 +220,7 @@ function promptCard(run, whole, i, sample) {
         type: "button", class: "link", text: "this prompt through training",
         onclick: () => change({ prompt: whole.prompt[i], step: "", query: "", sort: "" }),
       }) : null),
-    longText(sample.prompt || "", "prompt", looking.query), rowFields(sample));
+    again ? null : [longText(sample.prompt || "", "prompt", looking.query), rowFields(sample)]);
 }
 
 // ---- tokens ----
@@ -314,6 +319,7 @@ async function throughTraining(run, whole, which) {
   for (const t of ticks(first, last, 8)) svg.append(s("text", { x: x(t), y: height - 6, "text-anchor": "middle", text: String(t) }));
   const at = new Map();
   for (const i of which) {
+    if (Number.isNaN(numbers[i])) continue;
     const key = whole.step[i] + " " + numbers[i];
     const k = at.get(key) || 0;
     at.set(key, k + 1);
@@ -395,7 +401,7 @@ async function drawPage(box, run, whole, which, mine) {
     const same = k && whole.prompt[i] === whole.prompt[some[k - 1]] && whole.step[i] === whole.step[some[k - 1]] &&
       whole.set[i] === whole.set[some[k - 1]];
     if (!same) {
-      card = h("article", { class: "card prompt-card" }, promptCard(run, whole, i, samples[k]));
+      card = h("article", { class: "card prompt-card" }, promptCard(run, whole, i, samples[k], k && whole.prompt[i] === whole.prompt[some[k - 1]]));
       box.list.append(card);
     }
     card.append(sampleCard(run, whole, i, samples[k], tokens[k], scores, range));
