@@ -61,13 +61,13 @@ typedef struct rlf_session_options {
     double save_seconds; /* seconds between two checkpoints; 0: no matter */
     bool save_gently;    /* saving takes a small part of the time at most */
     rlf_best best;       /* metric and direction of the best; else NULL */
-    bool check_pure;  /* make every call of a Lua function twice */
-    bool leaves;      /* it leaves a directory behind, of its own choice if
-                         none is named */
-    bool json;        /* diagnostics as JSON */
-    uint32_t samples; /* samples of each set and step in samples.jsonl */
-    const char *record; /* "tokens", or NULL: nothing beside samples.jsonl */
-    uint64_t grace;   /* seconds that a call may take once the run is to end */
+    bool check_pure;     /* make every call of a Lua function twice */
+    bool leaves;         /* it leaves a directory behind, of its own choice if
+                            none is named */
+    bool json;           /* diagnostics as JSON */
+    uint32_t samples;    /* samples of each set and step in samples.jsonl */
+    const char *record;  /* "tokens", or NULL: nothing beside samples.jsonl */
+    uint64_t grace; /* seconds that a call may take once the run is to end */
     /* Options of rlf_session_generate, by the names of the language; 0: not
      * given. */
     uint64_t max_new;
@@ -232,7 +232,8 @@ typedef struct rlf_session_directory_state {
     rlf_checkpoint_metadata metadata; /* journals and the best step so far */
     rlf_appended appended[RLF_JOURNALS];
     struct {
-        uint32_t *data; /* steps whose files in tokens/ may not be on the disk */
+        uint32_t
+            *data; /* steps whose files in tokens/ may not be on the disk */
         size_t count, room;
     } unsynced;
     struct {
@@ -464,8 +465,8 @@ locale_t rlf_locale_enter(locale_t own);
 void rlf_locale_leave(locale_t before);
 void rlf_locale_end(locale_t *before);
 /* The same until the end of the block. */
-#define RLF_IN_LOCALE(session)                                       \
-    __attribute__((cleanup(rlf_locale_end))) locale_t outer_locale = \
+#define RLF_IN_LOCALE(session)                                               \
+    __attribute__((cleanup(rlf_locale_end), unused)) locale_t outer_locale = \
         rlf_locale_enter((session) ? (session)->locale : (locale_t)0)
 /* Compiles (parses, checks, lowers) if that was not done. With `params_only`
  * the graph has only its parameters. */

@@ -169,6 +169,17 @@ other_option(const char *name)
     return NULL;
 }
 
+/* Is a word of n bytes the name of an option? */
+static bool
+is_option(const char *word, int n)
+{
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        if (strlen(rlf_option_rows[i].word) == (size_t)n &&
+            strncmp(rlf_option_rows[i].word, word, (size_t)n) == 0)
+            return true;
+    return false;
+}
+
 /* `word` (n bytes) is no option of the command: say so, and what is. */
 static rlf_status
 unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
@@ -176,22 +187,23 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
     bool settings = rlf_command_rows[command].words == RLF_WORDS_SETTINGS;
     const char *words[RLF_OPTIONS];
     size_t count = 0;
-    for (int i = 0; i < RLF_OPTIONS; i++) {
-        if (rlf_command_takes(command, (rlf_option)i))
-            words[count++] = rlf_option_rows[i].word;
-        else if (strlen(rlf_option_rows[i].word) == (size_t)n &&
-                 strncmp(rlf_option_rows[i].word, word, (size_t)n) == 0) {
-            rlf_fail(err, RLF_USAGE, "rlflow %s takes no --%.*s",
-                     rlf_command_rows[command].word, n, word);
-            rlf_err_hint(err, "rlflow help %s lists its options",
-                         rlf_command_rows[command].word);
-            return RLF_USAGE;
-        }
-    }
-    rlf_fail(err, RLF_USAGE, "no option --%.*s", n, word);
     char name[64];
     snprintf(name, sizeof name, "%.*s", n, word);
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        if (rlf_command_takes(command, (rlf_option)i))
+            words[count++] = rlf_option_rows[i].word;
     const char *nearest = rlf_str_nearest(name, words, count);
+    if (is_option(word, n)) {
+        rlf_fail(err, RLF_USAGE, "rlflow %s takes no --%s",
+                 rlf_command_rows[command].word, name);
+        if (nearest)
+            rlf_err_hint(err, "did you mean --%s", nearest);
+        else
+            rlf_err_hint(err, "rlflow help %s lists its options",
+                         rlf_command_rows[command].word);
+        return RLF_USAGE;
+    }
+    rlf_fail(err, RLF_USAGE, "no option --%.*s", n, word);
     const char *other = settings ? other_option(name) : NULL;
     if (other)
         rlf_err_hint(err, "%s; rlflow help %s lists the options", other,

@@ -421,7 +421,9 @@ part(char **argv)
     if (number)
         rlf_session_stop(s, number);
     rlf_result result = carry_on(s, KILLED);
-    if (result != RLF_RESULT_END)
+    /* one that was told before its first step takes none */
+    bool told = number && rlf_comm_world_process(s->world) == 0;
+    if (result != (told ? RLF_RESULT_STOPPED : RLF_RESULT_END))
         printf("in the run: %s\n", rlf_session_message(s));
     number = rlf_session_stopped(s);
     result = rlf_session_finish(s);

@@ -102,7 +102,10 @@ wrong(void)
     refused("rum a.rlf", "no command 'rum'", "did you mean run");
     refused("ppo.rlf", "no command 'ppo.rlf'",
             "to run the program: rlflow run ppo.rlf");
-    refused("run a.rlf --step 3", "no option --step", "did you mean --steps");
+    refused("run a.rlf --stepps 3", "no option --stepps",
+            "did you mean --steps");
+    refused("run a.rlf --step 3", "rlflow run takes no --step",
+            "did you mean --steps");
     refused("run a.rlf --steps", "--steps needs a value", "say --steps N");
     refused("run --device --out z a.rlf",
             "--device needs a value, but --out follows",
