@@ -12,6 +12,7 @@
 enum {
     AT_LEAST = 3, /* steps one behind the other of which it has to be true */
     ENOUGH = 4,   /* samples of a step that a share is told of */
+    GAP = 3,      /* steps of which it is not, between others: one finding */
     MOST = 20     /* findings of one rule and name */
 };
 
@@ -56,18 +57,35 @@ mean(const double *x, size_t n)
     return count ? sum / (double)count : NAN;
 }
 
-/* One finding for each stretch of steps in which is(arg, s, i) holds; `fmt` has
- * the name, the steps and the mean in it. */
+/* Values from i on of one stretch in which is(s, i) holds, but for gaps of
+ * `gap` at most; 0: none. */
+static size_t
+stretch(const series *s, size_t i, size_t gap,
+        bool (*is)(const series *s, size_t i), size_t *true_ones)
+{
+    size_t n = 0;
+    *true_ones = 0;
+    for (size_t k = 0; i + k < s->n && k <= n + gap; k++)
+        if (is(s, i + k)) {
+            n = k + 1;
+            ++*true_ones;
+        } else if (!n) {
+            break;
+        }
+    return n;
+}
+
+/* One finding for each stretch; `fmt` has the name, the steps and the mean in
+ * it. */
 static void
 find_stretches(rlf_record *r, const char *kind, const char *name,
-               const series *s, size_t least,
+               const series *s, size_t least, size_t gap,
                bool (*is)(const series *s, size_t i), const char *fmt)
 {
     int found = 0;
-    for (size_t i = 0, n; i < s->n && found < MOST; i += n) {
-        for (n = 0; i + n < s->n && is(s, i + n);)
-            n++;
-        if (n >= least) {
+    for (size_t i = 0, n, count; i < s->n && found < MOST; i += n) {
+        n = stretch(s, i, gap, is, &count);
+        if (count >= least) {
             uint64_t first = s->step[i], last = s->step[i + n - 1];
             add(r, kind, name, first, last,
                 rlf_arena_printf(r->judged, fmt, name,
@@ -160,24 +178,24 @@ judge_metric(rlf_record *r, const rlf_metric_column *c)
     const char *name = c->name;
     if (rlf_metric_is_time(name))
         return;
-    find_stretches(r, "nonfinite", name, &s, 1, is_not_finite,
+    find_stretches(r, "nonfinite", name, &s, 1, 0, is_not_finite,
                    "%s is not finite in %s");
     if (is_reward(name))
         find_stretches(
-            r, "constant", name, &s, 5, is_same_as_neighbour,
+            r, "constant", name, &s, 5, 0, is_same_as_neighbour,
             "%s is the same in %s (%.4g): a reward that never varies "
             "teaches nothing");
     if (has_word(name, "kl"))
         find_stretches(
-            r, "kl", name, &s, 1, runs_away,
+            r, "kl", name, &s, 1, GAP, runs_away,
             "%s runs away in %s (%.4g on average): the policy leaves "
             "the one that it is held to");
     if (has_word(name, "entropy"))
-        find_stretches(r, "entropy", name, &s, 1, collapses,
+        find_stretches(r, "entropy", name, &s, 1, GAP, collapses,
                        "%s is below a tenth of what it began with in %s (%.4g "
                        "on average): the policy hardly explores any more");
     if (is_clipped(name))
-        find_stretches(r, "clipped", name, &s, AT_LEAST, is_large_share,
+        find_stretches(r, "clipped", name, &s, AT_LEAST, GAP, is_large_share,
                        "%s is high in %s (%.2g on average): the update moves "
                        "far from the policy that sampled");
 }
@@ -269,11 +287,11 @@ judge_set(rlf_record *r, uint32_t set, int score)
     const series equal = {per.step_of_groups.data, per.equal.data,
                           per.equal.count};
     const char *name = t->sets.data[set];
-    find_stretches(r, "cut", name, &cut, AT_LEAST, is_most,
+    find_stretches(r, "cut", name, &cut, AT_LEAST, GAP, is_most,
                    "most responses of %s are cut off in %s (a share of %.2g of "
                    "those that were written): they are longer than max_new");
     find_stretches(
-        r, "groups", name, &equal, AT_LEAST, is_nearly_all,
+        r, "groups", name, &equal, AT_LEAST, GAP, is_nearly_all,
         "nearly all groups of %s have one score alone in %s (a share "
         "of %.2g of those that were written): they teach nothing "
         "where advantages are relative to the group");
