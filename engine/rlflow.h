@@ -583,6 +583,71 @@ rlf_session_difference(rlf_session *session, size_t i, const rlf_score *other);
 RLF_PUBLIC const char *rlf_session_machine(rlf_session *session,
                                            const char *directory);
 
+/* ---- a program that is being written ---- */
+
+/* What an editor asks of a program that rlf_session_open_text has, with errors
+ * or half written. Lines and columns are counted from 1, in bytes; a column may
+ * be the one behind the last of its line. */
+
+/* Of a file that the program imports, the n bytes that stand for what is on the
+ * disk: before rlf_session_look, which alone regards them. */
+RLF_PUBLIC rlf_result rlf_session_edit(rlf_session *session, const char *path,
+                                       const char *text, size_t n);
+/* Compiles as rlf_session_check does, with the same diagnostics, and keeps what
+ * names mean for the questions below, also after an error (the session has
+ * failed then). A file that declares parameters and functions alone needs no
+ * flow. Refused of a session that was compiled. */
+RLF_PUBLIC rlf_result rlf_session_look(rlf_session *session);
+
+typedef struct rlf_program_place {
+    const char *path;              /* NULL: it has none */
+    uint32_t line, column, length; /* length 0: the point before it */
+} rlf_program_place;
+
+typedef struct rlf_name_meaning {
+    rlf_program_place name;       /* the name that was asked for */
+    const char *code;          /* its declaration, or how it is called; or NULL
+                                */
+    const char *value;         /* "one per sample of 'roll', at most 256 in a
+                                  step"; or NULL */
+    const char *doc;           /* or NULL */
+    const char *arguments;     /* lines "- n: whole number = 1: TEXT"; or NULL
+                                */
+    rlf_program_place definition; /* path NULL: it is built in */
+} rlf_name_meaning;
+
+/* The name at a place of the program's text. */
+RLF_PUBLIC const rlf_name_meaning *
+rlf_session_meaning(rlf_session *session, uint32_t line, uint32_t column);
+
+typedef struct rlf_proposal {
+    const char *name;
+    const char *kind;   /* "keyword", "function", "constructor", "argument",
+                           "field", "method", "value", "model", "data", "hook",
+                           "state", "param", "file", "level" */
+    const char *detail; /* what it is, in a line; or NULL */
+    const char *doc;    /* or NULL */
+    uint32_t column;    /* where the word begins that it would stand for */
+} rlf_proposal;
+
+/* What can stand where the word begins that ends at a place, whatever its
+ * letters are; in the order of names. */
+RLF_PUBLIC const rlf_proposal *rlf_session_proposal(rlf_session *session,
+                                                    uint32_t line,
+                                                    uint32_t column, size_t i);
+
+typedef struct rlf_symbol {
+    const char *name;
+    const char *kind;          /* the word that declares it: "def"; or "value" */
+    const char *detail;        /* or NULL */
+    int depth;                 /* 0; 1: the flow before it names it */
+    rlf_program_place name_place; /* its name */
+    rlf_program_place place;      /* all of it */
+} rlf_symbol;
+
+/* What the program's own file declares, and what its flow names. */
+RLF_PUBLIC const rlf_symbol *rlf_session_symbol(rlf_session *session, size_t i);
+
 /* ---- clusters ---- */
 
 typedef struct rlf_cluster_text {

@@ -7,10 +7,12 @@ typedef struct builtin {
     const char *name;
     rlf_expr_code code;
     size_t least, most;
+    const char *takes, *doc;
 } builtin;
 
 static const builtin builtins[] = {
-#define BUILTIN(name, code, least, most) {name, RLF_EXPR_##code, least, most},
+#define BUILTIN(name, code, least, most, takes, doc) \
+    {name, RLF_EXPR_##code, least, most, takes, doc},
 #include "grammar/builtin.def"
 #undef BUILTIN
 };
@@ -47,6 +49,32 @@ is_reduction(const char *name)
             return true;
     }
     return false;
+}
+
+const char *
+rlf_builtin_doc(const char *name)
+{
+    static const char *const docs[][2] = {
+        {"sum", "The sum over tokens, group, batch or vocab"},
+        {"mean", "The mean over tokens, group, batch or vocab"},
+        {"var", "The unbiased variance, divided by n - 1; of one value 0"},
+        {"std", "The square root of the unbiased variance"},
+        {"count", "The number of values, whatever they are"},
+        {"rank", "The place of each value in descending order, from 0 on"},
+        {"rotate", "The value of the next row; the last row gets the first"}};
+    const builtin *b = find(name);
+    for (size_t i = 0; i < RLF_COUNT(docs) && !b; i++)
+        if (strcmp(docs[i][0], name) == 0)
+            return docs[i][1];
+    return b ? b->doc : NULL;
+}
+
+const char *
+rlf_builtin_form(rlf_arena *arena, const char *name)
+{
+    const builtin *b = find(name);
+    return rlf_arena_printf(arena, "%s(%s%s)", name, b ? b->takes : "x over ...",
+                            b && is_reduction(name) ? " | x over ..." : "");
 }
 
 bool

@@ -71,6 +71,8 @@ static rlf_status
 compile_flow(rlf_sema *s, rlf_err *err)
 {
     rlf_sema_flow(s);
+    if (s->options->look)
+        rlf_look_walked(s->options->look);
     if (!s->diags->errors && !s->options->evaluate)
         RLF_TRY(rlf_sema_place(s, err));
     refuse(s, false);
@@ -94,6 +96,17 @@ struct rlf_compiled {
     rlf_compile_options options;
 };
 
+/* A file that others import, for an editor: all but a flow. */
+static rlf_status
+compile_library(rlf_sema *s, rlf_err *err, rlf_graph **out)
+{
+    rlf_sema_params(s);
+    rlf_sema_unused_defs(s);
+    rlf_look_walked(s->options->look);
+    *out = s->graph;
+    return failed(s, err);
+}
+
 rlf_status
 rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
             rlf_sources *sources, rlf_diags *diags, rlf_err *err,
@@ -103,8 +116,12 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
     rlf_sema *s = &c->sema;
     c->options = *options;
     rlf_sema_start(s, &c->options, arena, sources, diags);
+    if (options->look)
+        rlf_look_begin(options->look, s);
     RLF_TRY(rlf_sema_load(s, err));
     RLF_TRY(failed(s, err));
+    if (options->look && rlf_look_is_library(s->modules.data[0]))
+        return compile_library(s, err, out);
     if (options->evaluate) {
         s->graph->evaluation.rows = options->evaluate->rows;
         s->graph->evaluation.limit = options->evaluate->limit;

@@ -24,6 +24,13 @@ typedef struct rlf_evaluate {
     uint64_t limit;     /* rows in all; 0: no limit */
 } rlf_evaluate;
 
+/* The text of a file as it would be if it were saved. */
+typedef struct rlf_edited {
+    const char *path;
+    const char *text; /* `size` bytes */
+    size_t size;
+} rlf_edited;
+
 typedef struct rlf_compile_options {
     /* The path of the program, which messages show as given. */
     const char *path;
@@ -40,6 +47,10 @@ typedef struct rlf_compile_options {
     const char *plan; /* file whose `place` stands for the program's; NULL */
     struct rlf_compiled **kept; /* set to what rlf_compile_place needs; NULL:
                                    that is not called */
+    /* Files of which an editor has another text than the disk; NULL: none. */
+    const struct rlf_edited *edited;
+    size_t n_edited;
+    struct rlf_look *look; /* notes of what names mean (look.h); NULL: none */
     bool params_only; /* declarations of parameters are enough: settings that
                          must be given may lack, nothing is opened */
 } rlf_compile_options;

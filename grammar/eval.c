@@ -672,5 +672,7 @@ rlf_eval(rlf_sema *s, const rlf_ast_expr *e)
     s->nesting++;
     entity = eval(s, e);
     s->nesting--;
+    if (s->options->look)
+        rlf_look_note_value(s->options->look, e, &entity);
     return entity;
 }

@@ -163,15 +163,50 @@ refuse_flows(rlf_sema *s, const rlf_module *module)
     }
 }
 
+/* The path without "." and "..", as far as its text tells. */
+static const char *
+plain_path(rlf_arena *arena, const char *path)
+{
+    char *out = rlf_arena_strdup(arena, path);
+    size_t n = 0, skip;
+    for (const char *p = path; *p; p += skip) {
+        skip = strcspn(p, "/") + (strchr(p, '/') != NULL);
+        bool up = !strncmp(p, "../", 3) && n > 1;
+        if (!strncmp(p, "./", 2) || (*p == '/' && n))
+            continue;
+        if (up) {
+            for (n--; n > 0 && out[n - 1] != '/';)
+                n--;
+            continue;
+        }
+        memmove(out + n, p, skip);
+        n += skip;
+    }
+    out[n] = 0;
+    return out;
+}
+
+/* The file's text, as an editor has it or as it is on the disk. */
+static rlf_status
+take_text(rlf_sema *s, const char *path, rlf_err *err, uint32_t *source)
+{
+    const rlf_compile_options *o = s->options;
+    if (o->text && !s->modules.count)
+        return rlf_sources_take(s->sources, path, o->text, o->size, err,
+                                source);
+    const char *plain = o->n_edited ? plain_path(s->arena, path) : NULL;
+    for (size_t i = 0; i < o->n_edited; i++)
+        if (!strcmp(plain, plain_path(s->arena, o->edited[i].path)))
+            return rlf_sources_take(s->sources, path, o->edited[i].text,
+                                    o->edited[i].size, err, source);
+    return rlf_sources_read(s->sources, path, err, source);
+}
+
 static rlf_status
 load(rlf_sema *s, const char *path, rlf_err *err, rlf_module **out)
 {
     uint32_t source;
-    const rlf_compile_options *o = s->options;
-    RLF_TRY(
-        o->text && !s->modules.count
-            ? rlf_sources_take(s->sources, path, o->text, o->size, err, &source)
-            : rlf_sources_read(s->sources, path, err, &source));
+    RLF_TRY(take_text(s, path, err, &source));
     rlf_module *module = RLF_NEW(s->arena, rlf_module);
     module->path = rlf_arena_strdup(s->arena, path);
     module->directory = directory_of(s->arena, path);

@@ -38,6 +38,9 @@ libgrammar_a_SOURCES = \
 	%D%/lex.c \
 	%D%/literal.c \
 	%D%/literal.h \
+	%D%/look.c %D%/look.h %D%/look_inside.h \
+	%D%/look_at.c %D%/look_find.c %D%/look_propose.c \
+	%D%/look_symbols.c %D%/look_words.c \
 	%D%/lower.c \
 	%D%/demand.c \
 	%D%/lower.h \
@@ -58,6 +61,7 @@ libgrammar_a_SOURCES = \
 	%D%/place.c %D%/place_row.c %D%/place_row.h \
 	%D%/program.c \
 	%D%/range.c \
+	%D%/repair.c %D%/repair.h \
 	%D%/report.c \
 	%D%/report.h \
 	%D%/resource.c \

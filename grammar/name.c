@@ -219,6 +219,8 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_entity entity)
     rlf_named *named = RLF_NEW(s->arena, rlf_named);
     named->entity = entity;
     named->span = name->span;
+    if (s->options->look)
+        rlf_look_note_name(s->options->look, name->span, &entity);
     rlf_name_refuse_builtin(s, name, false);
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         const rlf_named *before = rlf_map_get(&scope->entities, name->text);

@@ -26,6 +26,19 @@ void rlf_sema_score(rlf_sema *s, rlf_item *item, const rlf_ast_bind *bind,
 /* Finds the values of these, after lowering. */
 void rlf_sema_scores(rlf_sema *s);
 
+/* ---- look.c ---- */
+
+/* Notes for an editor: a walk begins, which forgets another; the value that an
+ * expression has; what a name was given; the walk has seen the flow. */
+void rlf_look_begin(struct rlf_look *look, rlf_sema *s);
+void rlf_look_note_value(struct rlf_look *look, const rlf_ast_expr *e,
+                         const rlf_entity *entity);
+void rlf_look_note_name(struct rlf_look *look, rlf_span span,
+                        const rlf_entity *entity);
+void rlf_look_walked(struct rlf_look *look);
+/* Declares it nothing but what others import, or nothing? */
+bool rlf_look_is_library(const rlf_module *module);
+
 /* ---- import.c ---- */
 
 /* Read the program and all it imports. RLF_USER with err filled if the program
@@ -78,6 +91,9 @@ bool rlf_import_hint(rlf_sema *s, rlf_diag *diag, const char *name, bool hides);
 /* The same of a hook's call that was refused by the messages from `before` on:
  * if its first argument is no set, a function of the library may be meant. */
 void rlf_import_hint_hook(rlf_sema *s, const rlf_ast_expr *call, size_t before);
+/* The names of the library's files without ".rlf", in their order; how many. In
+ * the arena. */
+size_t rlf_library_files(rlf_sema *s, const char *const **out);
 /* Of an import "std/..." that is not there: what the library has instead. */
 void rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text);
 rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
@@ -335,6 +351,10 @@ bool rlf_builtin_is(const char *name);
 /* Is it one that takes `x over ...`, and nothing else? */
 bool rlf_builtin_reduces(const char *name);
 size_t rlf_builtin_names(const char **out, size_t room);
+/* A sentence about it, without a full stop; NULL: it is none. */
+const char *rlf_builtin_doc(const char *name);
+/* "clamp(x, low, high)" */
+const char *rlf_builtin_form(rlf_arena *arena, const char *name);
 
 /* ---- call.c ---- */
 

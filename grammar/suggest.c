@@ -132,6 +132,19 @@ list_library(rlf_sema *s, const char *suffix)
     return files;
 }
 
+size_t
+rlf_library_files(rlf_sema *s, const char *const **out)
+{
+    names files = list_library(s, ".rlf");
+    const char **list = RLF_NEW_ARRAY(s->arena, const char *, files.count + 1);
+    for (size_t i = 0; i < files.count; i++)
+        list[i] = files.data[i];
+    size_t n = files.count;
+    RLF_VEC_FREE(&files);
+    *out = list;
+    return n;
+}
+
 /* The file of the installed library that declares it, as it is imported; or
  * NULL. */
 static const char *

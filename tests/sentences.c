@@ -391,7 +391,7 @@ test_words(void)
 #include "grammar/op.def"
 #undef OP
     size_t scalar = 0;
-#define BUILTIN(name, code, least, most) told("functions", name), scalar++;
+#define BUILTIN(name, code, least, most, takes, doc) told("functions", name), scalar++;
 #include "grammar/builtin.def"
 #undef BUILTIN
     const char *names[64];

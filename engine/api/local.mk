@@ -3,7 +3,7 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
-	%D%/answering.c %D%/build.c %D%/calling.c %D%/ending.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
+	%D%/answering.c %D%/build.c %D%/calling.c %D%/editing.c %D%/ending.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
 	%D%/measuring.c %D%/plan_origin.c %D%/plan_origin.h %D%/planning.c \
 	%D%/processes.c %D%/program.c %D%/queries.c %D%/results.c %D%/session.c \
 	%D%/session.h %D%/settings.c %D%/stdlib.c %D%/stopping.c %D%/tracing.c %D%/warnings.c \

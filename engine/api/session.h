@@ -179,6 +179,7 @@ typedef struct rlf_session_calls_state {
     struct rlf_simulating *simulating; /* of rlf_session_simulate, or NULL */
     struct rlf_answering *answering;   /* of rlf_session_prompt, or NULL */
     struct rlf_evaluating *evaluating; /* of rlf_session_evaluate, or NULL */
+    struct rlf_editing *editing; /* of rlf_session_edit and look, or NULL */
     struct rlf_inspected_text *inspected_text; /* of rlf_session_tokenize,
                                             detokenize and chat, or NULL */
     struct rlf_session *last; /* the last one that rlf_session_profile opened,

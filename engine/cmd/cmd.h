@@ -30,6 +30,7 @@ int rlf_cmd_data(const rlf_command_line *line);
 int rlf_cmd_generate(const rlf_command_line *line);
 int rlf_cmd_eval(const rlf_command_line *line);
 int rlf_cmd_inspect(const rlf_command_line *line);
+int rlf_cmd_lsp(const rlf_command_line *line);
 int rlf_cmd_merge(const rlf_command_line *line);
 int rlf_cmd_report(const rlf_command_line *line);
 int rlf_cmd_tokenize(const rlf_command_line *line);

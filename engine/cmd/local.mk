@@ -20,6 +20,7 @@ libcmd_a_SOURCES = \
 	%D%/explain.c \
 	%D%/graph.c \
 	%D%/inspect.c \
+	%D%/lsp.c \
 	%D%/main.c \
 	%D%/merge.c \
 	%D%/message.c \
@@ -39,14 +40,14 @@ libcmd_a_SOURCES = \
 	%D%/version.c \
 	%D%/watch.c
 rlflow_SOURCES = engine/main.c
-rlflow_LDADD = libcmd.a $(API_LIBS)
+rlflow_LDADD = libcmd.a liblsp.a $(API_LIBS)
 
 # The same with GPUs that are emulated, for tests.
 if HAVE_CXX
 EXTRA_PROGRAMS += tests/rlflow_emulated
 check_DATA += tests/rlflow_emulated
 tests_rlflow_emulated_SOURCES = tests/emulated.c
-tests_rlflow_emulated_LDADD = libcmd.a $(EMULATED_DEVICE_LIBS) $(API_LIBS)
+tests_rlflow_emulated_LDADD = libcmd.a liblsp.a $(EMULATED_DEVICE_LIBS) $(API_LIBS)
 CLEANFILES += tests/rlflow_emulated
 endif
 
@@ -56,7 +57,7 @@ EXTRA_PROGRAMS += tests/rlflow_other tests/api_fault_other
 check_DATA += tests/rlflow_other tests/api_fault_other
 tests_rlflow_other_SOURCES = $(rlflow_SOURCES) $(transports)
 tests_rlflow_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
-tests_rlflow_other_LDADD = libcmd.a $(API_OTHER_LIBS)
+tests_rlflow_other_LDADD = libcmd.a liblsp.a $(API_OTHER_LIBS)
 tests_api_fault_other_SOURCES = tests/unit/api_fault.c $(transports)
 tests_api_fault_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_api_fault_other_LDADD = $(API_OTHER_LIBS)
@@ -80,4 +81,4 @@ CLEANFILES += %D%/rlflow %D%/_rlflow
 endif
 
 check_PROGRAMS += tests/unit/cmd_chart
-tests_unit_cmd_chart_LDADD = libcmd.a $(BASE_LIBS)
+tests_unit_cmd_chart_LDADD = libcmd.a liblsp.a $(BASE_LIBS)

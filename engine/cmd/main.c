@@ -80,6 +80,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_REPORT] = rlf_cmd_report,
     [RLF_COMMAND_TOKENIZE] = rlf_cmd_tokenize,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,
+    [RLF_COMMAND_LSP] = rlf_cmd_lsp,
     [RLF_COMMAND_PARAMS] = rlf_cmd_params,
     [RLF_COMMAND_COMPLETION] = completion,
     [RLF_COMMAND_HELP] = help,

@@ -1,0 +1,210 @@
+/* Questions of an editor about the program that a session was opened for, which
+ * may be half written. See rlflow.h. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "grammar/compile.h"
+#include "grammar/look.h"
+
+#include <string.h>
+
+struct rlf_editing {
+    struct {
+        rlf_edited *data;
+        size_t count, room;
+    } edited;
+    bool looked; /* it was compiled for questions */
+    rlf_look *look;
+    rlf_name_meaning meaning;
+    rlf_proposal proposal;
+    rlf_symbol symbol;
+    rlf_look_proposals proposals; /* of this place: */
+    uint32_t proposed_at;         /* its offset, plus 1; 0: none yet */
+    uint32_t from;                /* and where the word begins */
+    rlf_look_symbols symbols;
+    bool listed;
+};
+
+static struct rlf_editing *
+editing_of(rlf_session *s)
+{
+    if (!s->calls.editing)
+        s->calls.editing = RLF_NEW(s->arena, struct rlf_editing);
+    return s->calls.editing;
+}
+
+rlf_result
+rlf_session_edit(rlf_session *s, const char *path, const char *text, size_t n)
+{
+    if (!rlf_call_begins(s, __func__,
+                         RLF_POINTERS({"path", path}, {"text", text})))
+        return rlf_session_status(s);
+    struct rlf_editing *e = editing_of(s);
+    if (e->looked || s->graph)
+        return rlf_call_refuse(s, "the program was compiled already");
+    rlf_edited edited = {.path = rlf_arena_strdup(s->arena, path),
+                         .text = rlf_arena_strndup(s->arena, text, n),
+                         .size = n};
+    RLF_PUSH_IN(s->arena, &e->edited, edited);
+    return RLF_RESULT_OK;
+}
+
+static rlf_status
+look(rlf_session *s, struct rlf_editing *e, rlf_err *err)
+{
+    RLF_TRY(rlf_classes_check(s->program.classes, err));
+    const rlf_compile_options options = {
+        .path = s->program.path,
+        .text = s->program.text,
+        .size = s->program.size,
+        .stdlib = rlf_session_stdlib(s),
+        .settings = s->settings.data,
+        .n_settings = s->settings.count,
+        .classes = s->program.classes,
+        .edited = e->edited.data,
+        .n_edited = e->edited.count,
+    };
+    return rlf_look_program(&options, s->arena, &s->program.sources,
+                            &s->program.diags, err, &e->look);
+}
+
+rlf_result
+rlf_session_look(rlf_session *s)
+{
+    if (!rlf_call_begins(s, __func__, NULL))
+        return rlf_session_status(s);
+    struct rlf_editing *e = editing_of(s);
+    if (e->looked || s->graph)
+        return rlf_call_refuse(s, "the program was compiled already");
+    e->looked = true;
+    locale_t before = rlf_locale_enter(s->locale);
+    rlf_status status = look(s, e, &s->err);
+    rlf_locale_leave(before);
+    if (status >= 0)
+        status = rlf_memory_check(&s->err);
+    return rlf_session_result(status);
+}
+
+/* What was compiled for questions; NULL, saying so, if that was not done. */
+static struct rlf_editing *
+looked(rlf_session *s)
+{
+    if (!s)
+        return NULL;
+    rlf_why_clear(s);
+    struct rlf_editing *e = s->calls.editing;
+    if (e && e->look)
+        return e;
+    rlf_why(s, e && e->looked ? "the program could not be read"
+                              : "the session was not looked at "
+                                "(rlf_session_look)");
+    return NULL;
+}
+
+/* The program's source, the first that was read. */
+static const rlf_source *
+source_of(const rlf_session *s)
+{
+    return rlf_sources_get(&s->program.sources, 1);
+}
+
+/* The byte at a place; false: there is no such place. */
+static bool
+offset_of(const rlf_session *s, uint32_t line, uint32_t column, uint32_t *out)
+{
+    const rlf_source *source = source_of(s);
+    if (!line || !column || line > source->n_lines)
+        return false;
+    size_t first = source->lines[line - 1],
+           last = line < source->n_lines ? source->lines[line] - 1
+                                         : source->size;
+    if (column - 1 > last - first)
+        return false;
+    *out = (uint32_t)first + column - 1;
+    return true;
+}
+
+static void
+place_of(const rlf_session *s, rlf_span span, rlf_program_place *out)
+{
+    *out = (rlf_program_place){0};
+    if (!span.source)
+        return;
+    rlf_place at = rlf_sources_place(&s->program.sources, span);
+    out->path = at.path;
+    out->line = at.line;
+    out->column = at.column;
+    out->length = span.last > span.first ? span.last - span.first : 0;
+}
+
+const rlf_name_meaning *
+rlf_session_meaning(rlf_session *s, uint32_t line, uint32_t column)
+{
+    struct rlf_editing *e = looked(s);
+    rlf_look_meaning m;
+    uint32_t at;
+    if (!e)
+        return NULL;
+    if (!offset_of(s, line, column, &at)) {
+        rlf_why(s, "the program has no line %u with a column %u", line, column);
+        return NULL;
+    }
+    if (!rlf_look_at(e->look, at, &m)) {
+        rlf_why(s, "no name that means anything stands there");
+        return NULL;
+    }
+    e->meaning = (rlf_name_meaning){.code = m.code,
+                                    .value = m.value,
+                                    .doc = m.doc,
+                                    .arguments = m.formals};
+    place_of(s, m.span, &e->meaning.name);
+    place_of(s, m.definition, &e->meaning.definition);
+    return &e->meaning;
+}
+
+const rlf_proposal *
+rlf_session_proposal(rlf_session *s, uint32_t line, uint32_t column, size_t i)
+{
+    struct rlf_editing *e = looked(s);
+    uint32_t at;
+    if (!e)
+        return NULL;
+    if (!offset_of(s, line, column, &at)) {
+        rlf_why(s, "the program has no line %u with a column %u", line, column);
+        return NULL;
+    }
+    if (e->proposed_at != at + 1) {
+        e->proposals = rlf_look_propose(e->look, at, &e->from);
+        e->proposed_at = at + 1;
+    }
+    if (i >= e->proposals.count)
+        return NULL;
+    const rlf_look_proposal *p = &e->proposals.data[i];
+    e->proposal = (rlf_proposal){.name = p->name,
+                                 .kind = p->kind,
+                                 .detail = p->detail,
+                                 .doc = p->doc,
+                                 .column = column - (at - e->from)};
+    return &e->proposal;
+}
+
+const rlf_symbol *
+rlf_session_symbol(rlf_session *s, size_t i)
+{
+    struct rlf_editing *e = looked(s);
+    if (!e)
+        return NULL;
+    if (!e->listed)
+        e->symbols = rlf_look_symbols_of(e->look);
+    e->listed = true;
+    if (i >= e->symbols.count)
+        return NULL;
+    const rlf_look_symbol *x = &e->symbols.data[i];
+    e->symbol = (rlf_symbol){.name = x->name,
+                             .kind = x->kind,
+                             .detail = x->detail,
+                             .depth = x->depth};
+    place_of(s, x->name_span, &e->symbol.name_place);
+    place_of(s, x->span, &e->symbol.place);
+    return &e->symbol;
+}

@@ -1,0 +1,7 @@
+# engine/lsp: a user of the library like engine/cmd, which calls it.
+noinst_LIBRARIES += liblsp.a
+liblsp_a_SOURCES = \
+	%D%/completion.c %D%/diagnostics.c %D%/documents.c \
+	%D%/formatting.c %D%/frame.c %D%/frame.h %D%/hover.c %D%/json.c \
+	%D%/lsp.h %D%/methods.c %D%/server.c %D%/server.h %D%/symbols.c \
+	%D%/text.c %D%/text.h %D%/uri.c %D%/uri.h
