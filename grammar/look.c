@@ -24,8 +24,7 @@ void
 rlf_look_note_name(rlf_look *look, rlf_span span, const rlf_entity *entity)
 {
     if (look->given.count < NOTES_MOST)
-        RLF_PUSH_IN(look->arena, &look->given,
-                    (rlf_look_given){span, *entity});
+        RLF_PUSH_IN(look->arena, &look->given, (rlf_look_given){span, *entity});
 }
 
 void
@@ -134,11 +133,10 @@ look_at_clusters(rlf_look *look, const rlf_compile_options *options,
     rlf_diags aside = {.arena = arena, .sources = sources};
     rlf_clusters clusters;
     uint32_t source;
-    RLF_TRY(options->text ? rlf_sources_take(sources, options->path,
-                                             options->text, options->size, err,
-                                             &source)
-                          : rlf_sources_read(sources, options->path, err,
-                                             &source));
+    RLF_TRY(options->text
+                ? rlf_sources_take(sources, options->path, options->text,
+                                   options->size, err, &source)
+                : rlf_sources_read(sources, options->path, err, &source));
     *is = rlf_cluster_is_file(rlf_parse(sources, source, arena, &aside));
     if (!*is)
         return RLF_OK;

@@ -23,10 +23,10 @@ rlf_status rlf_look_program(const rlf_compile_options *options,
 
 /* What a name means. */
 typedef struct rlf_look_meaning {
-    rlf_span span;    /* of the name */
-    const char *code; /* its declaration, or how it is called; or NULL */
-    const char *value; /* "one per sample of 'roll', at most 256"; or NULL */
-    const char *doc;  /* or NULL */
+    rlf_span span;       /* of the name */
+    const char *code;    /* its declaration, or how it is called; or NULL */
+    const char *value;   /* "one per sample of 'roll', at most 256"; or NULL */
+    const char *doc;     /* or NULL */
     const char *formals; /* a line for each argument; or NULL */
     rlf_span definition; /* source 0: it is built in. A file: its first byte */
 } rlf_look_meaning;
@@ -37,9 +37,9 @@ bool rlf_look_at(rlf_look *look, uint32_t offset, rlf_look_meaning *out);
 /* Something that can stand at a place. */
 typedef struct rlf_look_proposal {
     const char *name;
-    const char *kind; /* "keyword", "function", "argument", "field", "method",
-                         "value", "model", "data", "hook", "state", "param",
-                         "file", "level", "constructor" */
+    const char *kind;   /* "keyword", "function", "argument", "field", "method",
+                           "value", "model", "data", "hook", "state", "param",
+                           "file", "level", "constructor" */
     const char *detail; /* what it is, in a line; or NULL */
     const char *doc;    /* or NULL */
 } rlf_look_proposal;

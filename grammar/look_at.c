@@ -68,10 +68,10 @@ tell_class(rlf_look *look, const char *before, const rlf_node_class *class,
            rlf_look_meaning *out)
 {
     bool call = class->form != RLF_FORM_FIELD;
-    out->code = call ? rlf_look_signature(look, before, class->name,
-                                          class->formals, class->n_formals)
-                     : rlf_arena_printf(look->arena, "%s%s", before,
-                                        class->name);
+    out->code =
+        call ? rlf_look_signature(look, before, class->name, class->formals,
+                                  class->n_formals)
+             : rlf_arena_printf(look->arena, "%s%s", before, class->name);
     out->doc = class->doc;
     out->formals = rlf_look_formals(look, class->formals, class->n_formals);
     return true;
@@ -94,9 +94,9 @@ tell_builtin(rlf_look *look, const rlf_look_cursor *c, rlf_look_meaning *out)
     const char *name = c->name->text;
     const rlf_constructor *constructor =
         rlf_look_constructor(look, c->decl, name);
-    const rlf_node_class *class = rlf_classes_find(
-        s->classes, c->call ? RLF_FORM_CALL : RLF_FORM_FIELD, RLF_RECEIVER_NONE,
-        name);
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, c->call ? RLF_FORM_CALL : RLF_FORM_FIELD,
+                         RLF_RECEIVER_NONE, name);
     if (constructor)
         return tell_constructor(look, constructor, out);
     if (class)
@@ -121,8 +121,7 @@ class_behind(rlf_look *look, const rlf_ast_expr *receiver, bool call,
 {
     const rlf_classes *classes = look->sema->classes;
     rlf_form form = call ? RLF_FORM_CALL : RLF_FORM_FIELD;
-    rlf_receiver of =
-        rlf_look_receiver(rlf_look_entity(look, receiver));
+    rlf_receiver of = rlf_look_receiver(rlf_look_entity(look, receiver));
     const rlf_node_class *class =
         of ? rlf_classes_find(classes, form, of, name) : NULL;
     /* One that no value is known of: what has such a name at all. */
@@ -160,7 +159,7 @@ tell_field(rlf_look *look, const rlf_look_cursor *c, rlf_look_meaning *out)
 
 static const rlf_formal *
 formals_called(rlf_look *look, const rlf_look_cursor *c, int *n,
-                const rlf_ast_decl **def)
+               const rlf_ast_decl **def)
 {
     const rlf_ast_expr *f = c->call ? c->call->left : NULL;
     const rlf_sema *s = look->sema;
@@ -235,8 +234,7 @@ tell_bind(rlf_look *look, const rlf_look_cursor *c, rlf_look_meaning *out)
     bool metric = c->stmt && c->stmt->kind == RLF_AST_REPORT;
     out->value =
         rlf_look_value(look, rlf_look_entity_given(look, c->name->span));
-    if (!metric &&
-        rlf_look_name(look, c->decl, c->at, c->name->text, &named) &&
+    if (!metric && rlf_look_name(look, c->decl, c->at, c->name->text, &named) &&
         named.local)
         return tell_named(look, &named, out);
     out->definition = c->name->span;
@@ -251,11 +249,10 @@ tell_over(const rlf_look_cursor *c, rlf_look_meaning *out)
 {
     static const struct {
         const char *word, *doc;
-    } levels[] = {
-        {"tokens", "over the tokens of each response"},
-        {"group", "over the samples of each prompt"},
-        {"batch", "over all that there is in the step"},
-        {"vocab", "over the words of the vocabulary at each token"}};
+    } levels[] = {{"tokens", "over the tokens of each response"},
+                  {"group", "over the samples of each prompt"},
+                  {"batch", "over all that there is in the step"},
+                  {"vocab", "over the words of the vocabulary at each token"}};
     for (size_t i = 0; i < RLF_COUNT(levels); i++)
         if (strcmp(levels[i].word, c->name->text) == 0) {
             out->code = levels[i].word;

@@ -15,8 +15,7 @@ holds(rlf_span span, uint32_t at)
 static bool
 on(rlf_look_cursor *c, const rlf_ast_name *name, rlf_look_role role)
 {
-    if (!name->text || name->span.first > c->at ||
-        c->at >= name->span.last)
+    if (!name->text || name->span.first > c->at || c->at >= name->span.last)
         return false;
     c->name = name;
     c->role = role;
@@ -36,8 +35,7 @@ find_args(rlf_look_cursor *c, const rlf_ast_args *args,
             c->call = call;
             return true;
         }
-        if (on(c, &arg->over, RLF_LOOK_OVER) ||
-            find_expr(c, arg->value, NULL))
+        if (on(c, &arg->over, RLF_LOOK_OVER) || find_expr(c, arg->value, NULL))
             return true;
     }
     return false;
@@ -50,8 +48,8 @@ find_expr(rlf_look_cursor *c, const rlf_ast_expr *e, const rlf_ast_expr *call)
     if (!e || !holds(e->span, c->at))
         return false;
     bool named = e->kind == RLF_AST_NAME || e->kind == RLF_AST_FIELD;
-    if (named && on(c, &e->name, e->kind == RLF_AST_NAME ? RLF_LOOK_USE
-                                                         : RLF_LOOK_FIELD)) {
+    if (named && on(c, &e->name,
+                    e->kind == RLF_AST_NAME ? RLF_LOOK_USE : RLF_LOOK_FIELD)) {
         c->expr = e;
         c->call = call;
         return true;
@@ -128,8 +126,7 @@ find_decl(rlf_look_cursor *c, const rlf_ast_decl *decl)
 }
 
 void
-rlf_look_find(const rlf_ast_program *program, uint32_t at,
-              rlf_look_cursor *out)
+rlf_look_find(const rlf_ast_program *program, uint32_t at, rlf_look_cursor *out)
 {
     *out = (rlf_look_cursor){.at = at};
     for (size_t i = 0; i < program->decls.count; i++)

@@ -88,8 +88,8 @@ void rlf_look_locals(const rlf_ast_decl *decl, uint32_t at,
 typedef struct rlf_look_named {
     bool local; /* `here` says what */
     rlf_look_local here;
-    const rlf_ast_decl *decl; /* else; or NULL */
-    const rlf_module *module; /* that declares it */
+    const rlf_ast_decl *decl;        /* else; or NULL */
+    const rlf_module *module;        /* that declares it */
     const rlf_module_import *import; /* whose own name it is; or NULL */
 } rlf_look_named;
 

@@ -47,9 +47,9 @@ word_begin(const rlf_source *s, uint32_t at)
 static uint32_t
 before_blanks(const rlf_source *s, uint32_t at, bool lines)
 {
-    while (at > 0 && (s->text[at - 1] == ' ' || s->text[at - 1] == '\t' ||
-                      (lines && (s->text[at - 1] == '\n' ||
-                                 s->text[at - 1] == '\r'))))
+    while (at > 0 &&
+           (s->text[at - 1] == ' ' || s->text[at - 1] == '\t' ||
+            (lines && (s->text[at - 1] == '\n' || s->text[at - 1] == '\r'))))
         at--;
     return at;
 }
@@ -130,7 +130,9 @@ put_decl(proposing *p, const rlf_ast_decl *decl)
     put(p, decl->name.text,
         decl->kind == RLF_AST_DEF ? "function" : rlf_ast_decl_word(decl->kind),
         rlf_look_declaration(p->look, decl),
-        decl->doc ? decl->doc : decl->help ? decl->help->string.p : NULL);
+        decl->doc    ? decl->doc
+        : decl->help ? decl->help->string.p
+                     : NULL);
 }
 
 static void
@@ -158,10 +160,13 @@ static void
 put_class(proposing *p, const rlf_node_class *c)
 {
     bool call = c->form == RLF_FORM_CALL;
-    put(p, c->name, !call ? "field" : c->receiver ? "method" : "function",
-        call ? rlf_look_signature(p->look, "", c->name, c->formals,
-                                  c->n_formals)
-             : NULL,
+    put(p, c->name,
+        !call         ? "field"
+        : c->receiver ? "method"
+                      : "function",
+        call
+            ? rlf_look_signature(p->look, "", c->name, c->formals, c->n_formals)
+            : NULL,
         c->doc);
 }
 
@@ -183,8 +188,7 @@ put_builtins(proposing *p)
     const char *names[64];
     size_t n = rlf_builtin_names(names, RLF_COUNT(names));
     for (size_t i = 0; i < n; i++)
-        put(p, names[i], "function",
-            rlf_builtin_form(p->look->arena, names[i]),
+        put(p, names[i], "function", rlf_builtin_form(p->look->arena, names[i]),
             rlf_builtin_doc(names[i]));
 }
 
@@ -245,8 +249,8 @@ put_behind(proposing *p, const char *name)
     }
     if (found && named.local)
         e = rlf_look_entity_given(look, named.here.name->span);
-    rlf_ast_decl_kind kind = found && named.decl ? named.decl->kind
-                                                 : RLF_AST_DECLS;
+    rlf_ast_decl_kind kind =
+        found && named.decl ? named.decl->kind : RLF_AST_DECLS;
     if (kind == RLF_AST_MODEL || (e && e->kind == RLF_ENTITY_MODEL)) {
         put_classes(p, RLF_RECEIVER_MODEL);
         return;
@@ -312,8 +316,8 @@ put_arguments(proposing *p, uint32_t last)
             return;
         }
         for (int i = RLF_RECEIVER_MODEL; i <= RLF_RECEIVER_STATE; i++) {
-            const rlf_node_class *c = rlf_classes_find(
-                classes, RLF_FORM_CALL, (rlf_receiver)i, name);
+            const rlf_node_class *c =
+                rlf_classes_find(classes, RLF_FORM_CALL, (rlf_receiver)i, name);
             if (c)
                 put_formals(p, c->formals, c->n_formals);
         }
@@ -414,10 +418,10 @@ rlf_look_propose(rlf_look *look, uint32_t offset, uint32_t *from)
 {
     const rlf_ast_program *program = look->sema->modules.data[0]->program;
     proposing p = {.look = look,
-                   .source = rlf_sources_get(look->sema->sources,
-                                             look->source)};
-    uint32_t quote = 0, at = offset < p.source->size ? offset
-                                                   : (uint32_t)p.source->size;
+                   .source =
+                       rlf_sources_get(look->sema->sources, look->source)};
+    uint32_t quote = 0,
+             at = offset < p.source->size ? offset : (uint32_t)p.source->size;
     standing in = stands_in(p.source, at, &quote);
     p.at = *from = in == IN_STRING ? quote + 1 : word_begin(p.source, at);
     for (size_t i = 0; i < program->decls.count; i++)

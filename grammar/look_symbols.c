@@ -16,8 +16,7 @@ put_block(listing *l, const rlf_ast_block *block)
                 .name = stmt->name.text,
                 .kind = "value",
                 .detail = rlf_look_value(
-                    l->look,
-                    rlf_look_entity_given(l->look, stmt->name.span)),
+                    l->look, rlf_look_entity_given(l->look, stmt->name.span)),
                 .depth = 1,
                 .span = stmt->span,
                 .name_span = stmt->name.span};
@@ -39,9 +38,8 @@ rlf_look_symbols_of(rlf_look *look)
                                   .name = decl->name.text,
                                   .detail = rlf_look_declaration(look, decl),
                                   .span = decl->span,
-                                  .name_span = decl->name.text
-                                                   ? decl->name.span
-                                                   : decl->span};
+                                  .name_span = decl->name.text ? decl->name.span
+                                                               : decl->span};
         if (decl->kind == RLF_AST_IMPORT && decl->value)
             symbol.name = decl->value->string.p;
         if (!symbol.name || !*symbol.name)

@@ -13,8 +13,8 @@ sizes_of(rlf_look *look)
 {
     if (!look->sizes && look->graph) {
         rlf_sizes *sizes = RLF_NEW(look->arena, rlf_sizes);
-        *sizes = rlf_sizes_make(look->graph, &(rlf_sizes_options){0},
-                                look->arena);
+        *sizes =
+            rlf_sizes_make(look->graph, &(rlf_sizes_options){0}, look->arena);
         look->sizes = sizes;
     }
     return look->sizes;
@@ -51,8 +51,7 @@ term_value(rlf_look *look, int term)
         return t->truth ? (x > 0 ? "true" : "false")
                         : rlf_arena_printf(look->arena, "the number %s",
                                            number_text(look, x));
-    return rlf_arena_printf(look->arena, "%s%s%s",
-                            t->text ? "a text, " : "",
+    return rlf_arena_printf(look->arena, "%s%s%s", t->text ? "a text, " : "",
                             rlf_level_name(s, t->domain, t->set),
                             most(look, t->domain));
 }
@@ -84,19 +83,17 @@ set_value(rlf_look *look, int set)
         [RLF_SET_SAMPLED] = "generated samples",
         [RLF_SET_WRITTEN] = "samples of given responses",
         [RLF_SET_ASKED] = "prompts of given texts"};
-    const char *of =
-        x->kind == RLF_SET_DATA && x->data >= 0
-            ? rlf_arena_printf(look->arena, " of '%s'",
-                               g->resources.data[x->data].name)
-        : x->kind == RLF_SET_SAMPLED && x->model >= 0
-            ? rlf_arena_printf(look->arena, " of '%s'",
-                               g->resources.data[x->model].name)
-            : "";
-    const char *part =
-        x->origin >= 0
-            ? rlf_arena_printf(look->arena, ", a part of '%s'",
-                               g->sets.data[x->origin].name)
-            : "";
+    const char *of = x->kind == RLF_SET_DATA && x->data >= 0
+                         ? rlf_arena_printf(look->arena, " of '%s'",
+                                            g->resources.data[x->data].name)
+                     : x->kind == RLF_SET_SAMPLED && x->model >= 0
+                         ? rlf_arena_printf(look->arena, " of '%s'",
+                                            g->resources.data[x->model].name)
+                         : "";
+    const char *part = x->origin >= 0
+                           ? rlf_arena_printf(look->arena, ", a part of '%s'",
+                                              g->sets.data[x->origin].name)
+                           : "";
     return rlf_arena_printf(look->arena, "a set of %s%s%s%s", kinds[x->kind],
                             of, part, set_rows(look, set));
 }
@@ -160,7 +157,8 @@ rlf_look_receiver(const rlf_entity *entity)
 const char *
 rlf_look_text(const rlf_look *look, rlf_span span)
 {
-    const rlf_source *source = rlf_sources_get(look->sema->sources, span.source);
+    const rlf_source *source =
+        rlf_sources_get(look->sema->sources, span.source);
     rlf_buf buf = {0};
     size_t last = span.last < source->size ? span.last : source->size;
     bool blank = false;
@@ -181,9 +179,10 @@ rlf_look_text(const rlf_look *look, rlf_span span)
         rlf_buf_putc(&buf, c);
     }
     size_t n = rlf_str_cut((rlf_str){buf.p, buf.n}, LINE_MOST);
-    const char *text = rlf_arena_printf(
-        look->arena, "%s%s", rlf_arena_strndup(look->arena, buf.p ? buf.p : "", n),
-        n < buf.n ? " ..." : "");
+    const char *text =
+        rlf_arena_printf(look->arena, "%s%s",
+                         rlf_arena_strndup(look->arena, buf.p ? buf.p : "", n),
+                         n < buf.n ? " ..." : "");
     rlf_buf_free(&buf);
     return text;
 }
@@ -192,7 +191,8 @@ const char *
 rlf_look_declaration(const rlf_look *look, const rlf_ast_decl *decl)
 {
     rlf_span span = decl->span;
-    const rlf_source *source = rlf_sources_get(look->sema->sources, span.source);
+    const rlf_source *source =
+        rlf_sources_get(look->sema->sources, span.source);
     if (decl->body) {
         span.last = decl->body->span.first;
         while (span.last > span.first &&
@@ -249,8 +249,8 @@ rlf_look_signature(rlf_look *look, const char *before, const char *name,
     rlf_buf buf = {0};
     rlf_buf_printf(&buf, "%s%s(", before, name);
     for (int i = 0; i < n; i++)
-        rlf_buf_printf(&buf, "%s%s%s", i ? ", " : "",
-                       formals[i].name, formals[i].labelled ? ":" : "");
+        rlf_buf_printf(&buf, "%s%s%s", i ? ", " : "", formals[i].name,
+                       formals[i].labelled ? ":" : "");
     rlf_buf_putc(&buf, ')');
     const char *text = rlf_arena_strdup(look->arena, buf.p);
     rlf_buf_free(&buf);

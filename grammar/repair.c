@@ -15,9 +15,9 @@ typedef struct repair {
     char *text;
     size_t n;
     RLF_VEC(opened) stack;
-    char last;      /* the last character of the line that is no space; 0 */
+    char last; /* the last character of the line that is no space; 0 */
     size_t last_at;
-    size_t line;    /* where the line begins */
+    size_t line; /* where the line begins */
 } repair;
 
 static bool
@@ -78,8 +78,8 @@ begins(const repair *r, size_t at)
 static void
 end_line(repair *r)
 {
-    bool two = r->last == '.' && r->last_at > 0 &&
-               r->text[r->last_at - 1] == '.';
+    bool two =
+        r->last == '.' && r->last_at > 0 && r->text[r->last_at - 1] == '.';
     if (r->last == '.' && !two)
         r->text[r->last_at] = ' ';
     else if (r->last == '=')

@@ -115,9 +115,9 @@ offset_of(const rlf_session *s, uint32_t line, uint32_t column, uint32_t *out)
     const rlf_source *source = source_of(s);
     if (!line || !column || line > source->n_lines)
         return false;
-    size_t first = source->lines[line - 1],
-           last = line < source->n_lines ? source->lines[line] - 1
-                                         : source->size;
+    size_t first = source->lines[line - 1], last = line < source->n_lines
+                                                       ? source->lines[line] - 1
+                                                       : source->size;
     if (column - 1 > last - first)
         return false;
     *out = (uint32_t)first + column - 1;
@@ -153,10 +153,8 @@ rlf_session_meaning(rlf_session *s, uint32_t line, uint32_t column)
         rlf_why(s, "no name that means anything stands there");
         return NULL;
     }
-    e->meaning = (rlf_name_meaning){.code = m.code,
-                                    .value = m.value,
-                                    .doc = m.doc,
-                                    .arguments = m.formals};
+    e->meaning = (rlf_name_meaning){
+        .code = m.code, .value = m.value, .doc = m.doc, .arguments = m.formals};
     place_of(s, m.span, &e->meaning.name);
     place_of(s, m.definition, &e->meaning.definition);
     return &e->meaning;

@@ -44,6 +44,8 @@ check_PROGRAMS += tests/unit/api_fault
 faults = $(message_fault) -Wl,--wrap=rlf_rank_execute,--wrap=rlf_group_exchange,--wrap=rlf_framing_hear,--wrap=rlf_run_close
 tests_unit_api_fault_LDADD = $(API_LIBS)
 tests_unit_api_fault_LDFLAGS = $(AM_LDFLAGS) $(faults)
+check_PROGRAMS += tests/unit/api_editing
+tests_unit_api_editing_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_caps
 tests_unit_api_caps_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_outline

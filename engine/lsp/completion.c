@@ -12,10 +12,10 @@ kind_of(const char *kind)
     static const struct {
         const char *word;
         int kind;
-    } kinds[] = {{"keyword", 14}, {"function", 3},     {"constructor", 4},
-                 {"method", 2},   {"argument", 5},     {"field", 10},
-                 {"value", 6},    {"model", 7},        {"data", 22},
-                 {"hook", 3},     {"state", 6},        {"param", 21},
+    } kinds[] = {{"keyword", 14}, {"function", 3}, {"constructor", 4},
+                 {"method", 2},   {"argument", 5}, {"field", 10},
+                 {"value", 6},    {"model", 7},    {"data", 22},
+                 {"hook", 3},     {"state", 6},    {"param", 21},
                  {"file", 17},    {"level", 20}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].word, kind) == 0)
@@ -43,11 +43,10 @@ item_of(const rlf_proposal *p, const json_t *range)
     if (!text)
         return NULL;
     snprintf(text, n + 8, "%s%s", p->name, label ? ": " : "");
-    json_t *item = json_pack(
-        "{s:s, s:i, s:o, s:{s:O, s:s}}", "label", p->name, "kind",
-        kind_of(p->kind), "sortText", json_sprintf("%s%s", rank_of(p->kind),
-                                                   p->name),
-        "textEdit", "range", range, "newText", text);
+    json_t *item = json_pack("{s:s, s:i, s:o, s:{s:O, s:s}}", "label", p->name,
+                             "kind", kind_of(p->kind), "sortText",
+                             json_sprintf("%s%s", rank_of(p->kind), p->name),
+                             "textEdit", "range", range, "newText", text);
     if (item && p->detail)
         json_object_set_new(item, "detail", rlf_lsp_string(p->detail));
     if (item && p->doc)
@@ -75,6 +74,5 @@ rlf_lsp_completion(rlf_lsp_server *server, const json_t *params,
         json_array_append_new(items, item_of(p, range));
     }
     json_decref(range);
-    answer->result =
-        json_pack("{s:b, s:o}", "isIncomplete", 0, "items", items);
+    answer->result = json_pack("{s:b, s:o}", "isIncomplete", 0, "items", items);
 }

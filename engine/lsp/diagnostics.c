@@ -32,9 +32,9 @@ severity_of(const rlf_diagnostic *d)
     static const char lacks[] = "=VALUE";
     bool ungiven = strcmp(d->code, "param") == 0 && n > sizeof lacks &&
                    strcmp(d->text + n - (sizeof lacks - 1), lacks) == 0;
-    return ungiven                              ? INFORMATION
+    return ungiven                             ? INFORMATION
            : strcmp(d->severity, "error") == 0 ? ERROR
-                                                : WARNING;
+                                               : WARNING;
 }
 
 /* The URI of a diagnostic's file, as the client calls it. */
@@ -64,8 +64,7 @@ send(rlf_lsp_server *server, const char *uri, json_t *list)
     for (size_t i = 0; i < server->count; i++)
         if (strcmp(server->documents[i]->uri, uri) == 0)
             open = server->documents[i];
-    json_t *params =
-        json_pack("{s:s, s:O}", "uri", uri, "diagnostics", list);
+    json_t *params = json_pack("{s:s, s:O}", "uri", uri, "diagnostics", list);
     if (open)
         json_object_set_new(params, "version", json_integer(open->version));
     rlf_lsp_notify(server, "textDocument/publishDiagnostics", params);
@@ -114,12 +113,13 @@ publish(rlf_lsp_server *server, rlf_lsp_document *document)
     json_t *all = collect(server, document), *list;
     json_t *none = json_array();
     const char *uri;
-    json_object_foreach(document->published, uri, list)
-        if (!json_object_get(all, uri) && !tells_itself(server, document, uri))
-            send(server, uri, none);
-    json_object_foreach(all, uri, list)
-        if (!tells_itself(server, document, uri))
-            send(server, uri, list);
+    json_object_foreach(document->published, uri,
+                        list) if (!json_object_get(all, uri) &&
+                                  !tells_itself(server, document, uri))
+        send(server, uri, none);
+    json_object_foreach(all, uri,
+                        list) if (!tells_itself(server, document, uri))
+        send(server, uri, list);
     json_decref(none);
     json_decref(document->published);
     document->published = all;
@@ -139,8 +139,8 @@ rlf_lsp_unpublish(rlf_lsp_server *server, const rlf_lsp_document *document)
 {
     json_t *none = json_array(), *list;
     const char *uri;
-    json_object_foreach(document->published, uri, list)
-        if (!tells_itself(server, document, uri))
-            send(server, uri, none);
+    json_object_foreach(document->published, uri,
+                        list) if (!tells_itself(server, document, uri))
+        send(server, uri, none);
     json_decref(none);
 }

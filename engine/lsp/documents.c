@@ -46,8 +46,7 @@ rlf_lsp_document_of(rlf_lsp_server *server, const json_t *params,
 
 rlf_lsp_document *
 rlf_lsp_document_place(rlf_lsp_server *server, const json_t *params,
-                       rlf_lsp_answer *answer, uint32_t *line,
-                       uint32_t *column)
+                       rlf_lsp_answer *answer, uint32_t *line, uint32_t *column)
 {
     rlf_lsp_document *d = rlf_lsp_document_of(server, params, answer);
     rlf_lsp_position at;
@@ -235,8 +234,8 @@ rlf_lsp_did_change(rlf_lsp_server *server, const json_t *params,
         else
             set_text(d, text);
     }
-    d->version = json_integer_value(json_object_get(
-        json_object_get(params, "textDocument"), "version"));
+    d->version = json_integer_value(
+        json_object_get(json_object_get(params, "textDocument"), "version"));
     forget_sessions(server);
 }
 

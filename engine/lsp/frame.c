@@ -166,7 +166,7 @@ bool
 rlf_lsp_write(int fd, const char *text, size_t n)
 {
     char header[64];
-    int length = snprintf(header, sizeof header,
-                          "Content-Length: %zu\r\n\r\n", n);
+    int length =
+        snprintf(header, sizeof header, "Content-Length: %zu\r\n\r\n", n);
     return write_all(fd, header, (size_t)length) && write_all(fd, text, n);
 }

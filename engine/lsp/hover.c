@@ -51,12 +51,12 @@ rlf_lsp_hover(rlf_lsp_server *server, const json_t *params,
         rlf_session_meaning(rlf_lsp_session(server, d), line, column);
     if (!m)
         return;
-    answer->result = json_pack(
-        "{s:{s:s, s:o}, s:o}", "contents", "kind",
-        server->markdown ? "markdown" : "plaintext", "value",
-        words_of(server, m), "range",
-        rlf_lsp_range_in(server, d->path, m->name.line, m->name.column,
-                         m->name.length));
+    answer->result =
+        json_pack("{s:{s:s, s:o}, s:o}", "contents", "kind",
+                  server->markdown ? "markdown" : "plaintext", "value",
+                  words_of(server, m), "range",
+                  rlf_lsp_range_in(server, d->path, m->name.line,
+                                   m->name.column, m->name.length));
 }
 
 void

@@ -43,8 +43,7 @@ bool
 rlf_lsp_read_position(const json_t *position, rlf_lsp_position *out)
 {
     return read_number(json_object_get(position, "line"), &out->line) &&
-           read_number(json_object_get(position, "character"),
-                       &out->character);
+           read_number(json_object_get(position, "character"), &out->character);
 }
 
 static json_t *

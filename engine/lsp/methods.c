@@ -87,8 +87,7 @@ rlf_lsp_initialize(rlf_lsp_server *server, const json_t *params,
                    rlf_lsp_answer *answer)
 {
     server->initialized = true;
-    server->utf8 =
-        lists(params, "general", "positionEncodings", NULL, "utf-8");
+    server->utf8 = lists(params, "general", "positionEncodings", NULL, "utf-8");
     server->markdown =
         lists(params, "textDocument", "hover", "contentFormat", "markdown");
     answer->result = json_pack(

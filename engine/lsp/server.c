@@ -22,8 +22,8 @@ rlf_lsp_send(rlf_lsp_server *server, json_t *message)
 void
 rlf_lsp_notify(rlf_lsp_server *server, const char *method, json_t *params)
 {
-    rlf_lsp_send(server, json_pack("{s:s, s:o}", "method", method, "params",
-                                   params));
+    rlf_lsp_send(server,
+                 json_pack("{s:s, s:o}", "method", method, "params", params));
 }
 
 void
@@ -41,10 +41,10 @@ reply(rlf_lsp_server *server, const json_t *id, rlf_lsp_answer *answer)
     json_object_set_new(message, "id", id ? json_deep_copy(id) : json_null());
     if (answer->code) {
         json_decref(answer->result);
-        json_object_set_new(
-            message, "error",
-            json_pack("{s:i, s:o}", "code", answer->code, "message",
-                      rlf_lsp_string(answer->message)));
+        json_object_set_new(message, "error",
+                            json_pack("{s:i, s:o}", "code", answer->code,
+                                      "message",
+                                      rlf_lsp_string(answer->message)));
     } else {
         json_object_set_new(message, "result",
                             answer->result ? answer->result : json_null());

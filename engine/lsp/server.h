@@ -25,8 +25,8 @@ typedef struct rlf_lsp_server {
     rlf_lsp_input input;
     int out;
     bool initialized, shut, exits, broken; /* broken: nobody reads answers */
-    bool utf8;     /* positions are in bytes */
-    bool markdown; /* of hovers */
+    bool utf8;                             /* positions are in bytes */
+    bool markdown;                         /* of hovers */
     rlf_lsp_document **documents;
     size_t count, room;
 } rlf_lsp_server;
@@ -83,8 +83,8 @@ rlf_lsp_document *rlf_lsp_document_of(rlf_lsp_server *server,
 /* The same with the place that they name, as rlflow counts. */
 rlf_lsp_document *rlf_lsp_document_place(rlf_lsp_server *server,
                                          const json_t *params,
-                                         rlf_lsp_answer *answer,
-                                         uint32_t *line, uint32_t *column);
+                                         rlf_lsp_answer *answer, uint32_t *line,
+                                         uint32_t *column);
 void rlf_lsp_documents_free(rlf_lsp_server *server);
 /* The session of the text as it is now. */
 rlf_session *rlf_lsp_session(rlf_lsp_server *server,

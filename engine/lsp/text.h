@@ -22,7 +22,7 @@ rlf_lsp_position rlf_lsp_position_of(const char *text, size_t n, size_t offset,
 size_t rlf_lsp_offset_of(const char *text, size_t n, uint32_t line,
                          uint32_t column);
 /* And back. */
-void rlf_lsp_place_of(const char *text, size_t n, size_t offset,
-                      uint32_t *line, uint32_t *column);
+void rlf_lsp_place_of(const char *text, size_t n, size_t offset, uint32_t *line,
+                      uint32_t *column);
 
 #endif
