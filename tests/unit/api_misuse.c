@@ -695,6 +695,46 @@ test_warning(const char *source, const char *directory)
     rlf_session_close(s);
 }
 
+/* Reports: out of order, of nothing, over somebody's file. */
+static void
+test_report(const char *directory)
+{
+    char other[300];
+    rlf_run_report *r = rlf_run_report_open();
+    ok(!rlf_run_report_path(r) && !rlf_run_report_record(r, 0),
+       "a report without a run has no file");
+    ok(rlf_run_report_write(r, 0) == RLF_RESULT_USAGE, "nor is one written");
+    is_str(rlf_run_report_message(r), "error: there is no run to report\n",
+           "... for that reason");
+    ok(rlf_run_report_add(r, directory) == RLF_RESULT_USAGE,
+       "the first error stays");
+    rlf_run_report_close(r);
+    r = rlf_run_report_open();
+    ok(rlf_run_report_set(r, "--steps", "1") == RLF_RESULT_USAGE,
+       "an option that reports do not have");
+    rlf_run_report_close(r);
+    r = rlf_run_report_open();
+    ok(rlf_run_report_add(r, directory) == RLF_RESULT_OK &&
+           rlf_run_report_write(r, 0) == RLF_RESULT_OK,
+       "a run is reported: %s", rlf_run_report_message(r));
+    snprintf(other, sizeof other, "%s/report.html", directory);
+    is_str(rlf_run_report_path(r), other, "... in its directory");
+    remove(other);
+    ok(rlf_run_report_write(r, 0) == RLF_RESULT_OK && access(other, F_OK) != 0,
+       "... and is not written again if nothing is new");
+    ok(rlf_run_report_write(r, 1) == RLF_RESULT_OK && access(other, F_OK) == 0,
+       "... but if it is to load itself again");
+    rlf_run_report_close(r);
+    r = rlf_run_report_open();
+    ok(rlf_run_report_add(r, NULL) == RLF_RESULT_USAGE, "no directory");
+    rlf_run_report_close(r);
+    rlf_run_report_close(NULL);
+    ok(rlf_run_report_status(NULL) == RLF_RESULT_MEMORY &&
+           rlf_run_report_write(NULL, 0) == RLF_RESULT_MEMORY &&
+           !rlf_run_report_path(NULL) && !rlf_run_report_record(NULL, 0),
+       "no report");
+}
+
 int
 main(void)
 {
@@ -709,6 +749,7 @@ main(void)
     test_dry_run();
     test_late_dry_run();
     test_save(out);
+    test_report(out);
     test_warning(source, directory);
     snprintf(out, sizeof out, "%s/none", directory);
     test_stop_ready(out);

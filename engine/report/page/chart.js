@@ -84,20 +84,21 @@ class Chart {
     this.title = title;
     this.lines = lines;
     this.options = options;
+    this.height = options.height || 190; // set before it is drawn: it takes no more room then
     this.svg = s("svg", {
-      class: "chart", tabindex: 0, role: "img",
+      class: "chart", tabindex: 0, role: "img", height: this.height,
       onpointermove: (e) => this.move(e), onpointerleave: () => setCursor(null),
       onpointerdown: (e) => this.press(e), onpointerup: (e) => this.release(e),
-      ondblclick: () => { view.range = null; redraw(); },
+      ondblclick: () => this.showAll(),
       onkeydown: (e) => this.key(e),
     });
     this.tip = h("div", { class: "tip", role: "status" });
     this.element = h("figure", { class: "plot" },
       h("figcaption", {}, h("span", { text: plain(title) }), h("span", { class: "last" })),
       h("div", { class: "canvas" }, this.svg, this.tip));
-    this.observer = new ResizeObserver(() => requestAnimationFrame(() => {
+    this.observer = new ResizeObserver(() => {
       if (this.element.clientWidth - 2 !== this.width) this.draw();
-    }));
+    });
     this.observer.observe(this.element);
     view.charts.add(this);
   }
@@ -169,7 +170,6 @@ class Chart {
     const width = this.element.clientWidth - 2;
     if (!(width > 40)) return;
     this.width = width;
-    this.height = this.options.height || 190;
     this.left = 48;
     this.bottom = this.height - 22;
     this.prepare();
@@ -378,8 +378,17 @@ class Chart {
       redraw();
       document.dispatchEvent(new CustomEvent("range"));
     } else {
-      this.pick(to);
+      // A second press means all steps.
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => this.pick(to), 300);
     }
+  }
+
+  showAll() {
+    clearTimeout(this.waiting);
+    view.range = null;
+    redraw();
+    document.dispatchEvent(new CustomEvent("range"));
   }
 
   pick(x) {
@@ -400,9 +409,7 @@ class Chart {
     } else if (event.key === "Enter" && i >= 0) {
       this.pick(line.x[i]);
     } else if (event.key === "Escape") {
-      view.range = null;
-      redraw();
-      document.dispatchEvent(new CustomEvent("range"));
+      this.showAll();
     }
   }
 }

@@ -406,7 +406,11 @@ async function drawPage(box, run, whole, which, mine) {
     }
     card.append(sampleCard(run, whole, i, samples[k], tokens[k], scores, range));
   });
-  if (!some.length) box.list.append(h("p", { class: "empty", text: "No sample is so." }));
+  if (!some.length) {
+    box.list.append(h("p", { class: "empty" }, "No sample is so. ", looking.query && looking.step !== "" ? h("button", {
+      type: "button", class: "link", text: "Search all steps", onclick: () => change({ step: "", set: "" }),
+    }) : null));
+  }
   clear(box.pager).append(pager(which) || "");
   paintStrips(box.list);
   box.list.removeAttribute("aria-busy");
