@@ -506,6 +506,8 @@ compile_and_plan(rlf_session *s, rlf_err *err)
     rlf_status status = compile(s, false);
     RLF_TRY(status < 0 ? status : rlf_planning_begin(s, true, err));
     RLF_TRY(rlf_saving_check(s, err));
+    RLF_TRY(rlf_tokens_check(s, err));
+    RLF_TRY(rlf_sinks_check(s, err));
     RLF_TRY(rlf_outputs_check(&s->outputs, s, err));
     return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }

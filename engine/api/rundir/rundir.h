@@ -198,6 +198,8 @@ rlf_status rlf_journals_sync(rlf_session *session, rlf_err *err);
 
 /* ---- what stands beside tokens (tokens.c) ---- */
 
+/* RLF_USAGE: --record asks for what there is none of. */
+rlf_status rlf_tokens_check(const rlf_session *session, rlf_err *err);
 /* After a step: a file in tokens/, if --record asks for it. */
 rlf_status rlf_tokens_step(rlf_session *session, rlf_err *err);
 /* The files since the last call are on the disk. */

@@ -293,6 +293,20 @@ write_step(rlf_session *s, const rlf_recorded_sets *sets, rlf_arena *arena,
 }
 
 rlf_status
+rlf_tokens_check(const rlf_session *s, rlf_err *err)
+{
+    if (s->options.record && !s->options.directory && !s->options.leaves)
+        return rlf_fail(err, RLF_USAGE,
+                        "--record writes into the run's directory, and there "
+                        "is none: --out names it");
+    if (s->options.record && !s->options.samples)
+        return rlf_fail(err, RLF_USAGE,
+                        "--record is of the samples that are written, and "
+                        "--samples 0 writes none");
+    return RLF_OK;
+}
+
+rlf_status
 rlf_tokens_step(rlf_session *s, rlf_err *err)
 {
     if (!s->options.record)

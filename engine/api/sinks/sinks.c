@@ -59,6 +59,16 @@ rlf_sinks_set(rlf_session *s, const char *names, rlf_err *err)
     }
 }
 
+rlf_status
+rlf_sinks_check(const rlf_session *s, rlf_err *err)
+{
+    if (!s->sinks.count || s->options.directory || s->options.leaves)
+        return RLF_OK;
+    return rlf_fail(err, RLF_USAGE,
+                    "--report-to writes into the run's directory, and there is "
+                    "none: --out names it");
+}
+
 /* ---- a step ---- */
 
 typedef struct metrics {

@@ -45,6 +45,8 @@ typedef struct rlf_sink_class {
 
 /* The setter of --report-to: names with commas between them. */
 rlf_status rlf_sinks_set(rlf_session *session, const char *names, rlf_err *err);
+/* RLF_USAGE: there is no directory that they could write into. */
+rlf_status rlf_sinks_check(const rlf_session *session, rlf_err *err);
 /* After a step of a run with a directory. */
 rlf_status rlf_sinks_step(rlf_session *session, rlf_err *err);
 rlf_status rlf_sinks_sync(rlf_session *session, rlf_err *err);
