@@ -1,0 +1,65 @@
+"""Errors of rlflow, each with what the library knows of it."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ._library import declarations as d
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing that is wrong, or has no effect, with its place."""
+
+    severity: str
+    code: str
+    text: str
+    path: Optional[str] = None
+    line: int = 0
+    column: int = 0
+    length: int = 0
+    hint: Optional[str] = None
+
+    def __str__(self):
+        place = f"{self.path}:{self.line}:{self.column}: " if self.line else ""
+        return f"{place}{self.severity}: {self.text}"
+
+
+class RlflowWarning(UserWarning):
+    """What rlflow warns of: names without effect, metrics that are not finite."""
+
+
+class RlflowError(Exception):
+    """An error of rlflow. `diagnostics`: what is wrong, as data."""
+
+    def __init__(self, message, diagnostics=()):
+        super().__init__(message)
+        self.diagnostics = tuple(diagnostics)
+
+
+class ProgramError(RlflowError):
+    """The program, its parameters or its data are wrong."""
+
+
+class UsageError(RlflowError):
+    """An impossible call or option."""
+
+
+class RunError(RlflowError):
+    """A run failed while it was running."""
+
+
+class ClosedError(RlflowError):
+    """The session is closed."""
+
+
+class OutOfMemoryError(RlflowError, MemoryError):
+    """There is no memory for it."""
+
+
+BY_RESULT = {
+    d.RLF_RESULT_PROGRAM: ProgramError,
+    d.RLF_RESULT_USAGE: UsageError,
+    d.RLF_RESULT_FAILED: RunError,
+    d.RLF_RESULT_MEMORY: OutOfMemoryError,
+    d.RLF_RESULT_CUT: RunError,
+}

@@ -1,0 +1,407 @@
+"""Tests of the module, on the library that LIBRLFLOW names."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+import warnings
+
+ROOT = os.environ["RLFLOW_SOURCE"]
+COMMAND = os.environ["RLFLOW"]
+EXAMPLES = os.path.join(ROOT, "examples")
+ARITH = os.path.join(EXAMPLES, "models", "arith")
+ROWS = os.path.join(EXAMPLES, "data", "arith.jsonl")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+
+import rlflow  # noqa: E402
+from rlflow._library import declarations  # noqa: E402
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+PROGRAM = """
+param start : path "a Hugging Face directory"
+param file  : path "JSON lines: question, answer"
+param size  : int = 4 in 1..64 "prompts a step"
+data  rows  = jsonl(file, prompt: "question", answer: "answer")
+model actor = lm(start, optimizer: adamw(lr: 1e-4))
+hook  judge = %s
+flow reward(batch: rows[size]) {
+    roll  = actor.generate(batch, n: 2, max_new: 4)
+    score = judge(roll)
+    adv   = score - mean(score over group)
+    update actor minimize -mean(actor.logprob(roll) * adv over batch)
+    report reward = mean(score over batch)
+}
+"""
+
+
+def opened(hook="host()", **more):
+    options = {"steps": 3, **more.pop("options", {})}
+    return rlflow.open(text=PROGRAM % hook, start=ARITH, file=ROWS,
+                       options=options, **more)
+
+
+def right(sample):
+    return sample.response == sample["answer"]
+
+
+class Declarations(unittest.TestCase):
+    def test_every_function(self):
+        with open(os.path.join(ROOT, "engine", "rlflow.h")) as header:
+            names = set(re.findall(r"^RLF_PUBLIC[^;]*?\b(rlf_\w+)\(",
+                                   header.read(), re.M | re.S))
+        self.assertEqual(set(declarations.FUNCTIONS), names)
+
+    def test_sizes(self):
+        """Structs are as long as the compiler has them."""
+        names = [n for n, c in vars(declarations).items()
+                 if isinstance(c, type) and issubclass(c, declarations.Structure)
+                 and n.startswith("rlf_")]
+        self.assertGreater(len(names), 15)
+        source = '#include "%s/engine/rlflow.h"\n#include <stdio.h>\n' % ROOT
+        source += "int main(void) {\n" + "".join(
+            'printf("%s %%zu\\n", sizeof(%s));\n' % (n, n) for n in names)
+        with tempfile.TemporaryDirectory() as tmp:
+            with open(tmp + "/a.c", "w") as out:
+                out.write(source + "return 0; }\n")
+            subprocess.run(["cc", tmp + "/a.c", "-o", tmp + "/a"], check=True)
+            lines = subprocess.run([tmp + "/a"], check=True, text=True,
+                                   capture_output=True).stdout.split("\n")
+        for line in filter(None, lines):
+            name, size = line.split()
+            self.assertEqual(
+                declarations.sizeof(getattr(declarations, name)), int(size),
+                name)
+
+    def test_unknown(self):
+        """What the reader of the header does not understand is an error."""
+        sys.path.insert(0, os.path.join(ROOT, "python"))
+        import declarations as reader
+
+        with self.assertRaises(ValueError):
+            reader.Header("RLF_PUBLIC int (*rlf_odd(void))(int);")
+
+
+class Runs(unittest.TestCase):
+    def test_bits(self):
+        """The same metrics and samples as the command's."""
+        with tempfile.TemporaryDirectory() as tmp:
+            program = os.path.join(EXAMPLES, "grpo.rlf")
+            out = os.path.join(tmp, "run")
+            subprocess.run([COMMAND, "run", program, "size=4", "--steps", "3",
+                            "--quiet", "--samples", "1000", "--out", out],
+                           check=True)
+            with open(out + "/metrics.jsonl") as f:
+                lines = [json.loads(line) for line in f]
+            with open(out + "/samples.jsonl") as f:
+                samples = [json.loads(line) for line in f]
+        got = []
+        with rlflow.open(program, size=4, options={"steps": 3}) as run:
+            for line, metrics in zip(lines, run):
+                self.assertEqual(run.steps, line["step"])
+                for name, value in metrics.items():
+                    self.assertEqual(line[name], value, name)
+                self.assertIn("reward", metrics)
+                got += run.samples
+            self.assertIsNone(run.step())
+            self.assertEqual(run.steps_wanted, 3)
+        self.assertEqual(samples, got)
+
+    def test_reward(self):
+        """A reward in Python has the bits of the same in Lua."""
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, "judge.lua")
+            with open(path, "w") as f:
+                f.write("return function(s) "
+                        "return s.response == s.answer and 1 or 0 end\n")
+            with opened('lua("%s")' % path) as run:
+                want = list(run)
+        with opened() as run:
+            run.hook("judge", right)
+            self.assertEqual(list(run), want)
+        with opened(options={"ranks": 2}) as run:
+            run.hook("judge")(right)
+            self.assertEqual(list(run), want)
+
+    def test_sample(self):
+        seen = {}
+
+        def judge(sample):
+            seen["sample"] = sample
+            seen["tokens"] = list(sample.tokens)
+            seen["length"] = sample["length"]
+            seen["none"] = sample.get("none", 7)
+            return 0
+
+        with opened() as run:
+            run.hook("judge", judge)
+            run.step()
+        self.assertEqual(len(seen["tokens"]), seen["length"])
+        self.assertEqual(seen["none"], 7)
+        with self.assertRaises(rlflow.UsageError):
+            seen["sample"].prompt  # the call is over
+
+    def test_resume(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            out = os.path.join(tmp, "run")
+            with opened() as run:
+                run.hook("judge", right)
+                want = list(run)
+            with opened(options={"out": out}) as run:
+                run.hook("judge", right)
+                self.assertEqual(run.step(), want[0])
+                self.assertEqual(run.save(), 1)
+            with opened(options={"out": out, "resume": True}) as run:
+                run.hook("judge", right)
+                self.assertEqual(list(run), want[1:])
+            with rlflow.Record(out) as record:
+                steps, values = record.metrics["reward"]
+                self.assertEqual(list(steps), [1, 2, 3])
+                self.assertEqual(list(values), [m["reward"] for m in want])
+                self.assertEqual(record.run["state"], "done")
+                self.assertEqual(len(list(record.samples(step=2))), 8)
+
+    def test_threads(self):
+        """Two sessions at once, each in a thread."""
+        results = {}
+
+        def work(name):
+            with opened() as run:
+                run.hook("judge", right)
+                results[name] = list(run)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(len(results[0]), 3)
+
+    def test_pictures(self):
+        with opened() as run:
+            self.assertTrue(run._repr_svg_().startswith("<svg"))
+            self.assertIn("actor.generate", run.graph("text"))
+            with self.assertRaises(rlflow.UsageError):
+                run.graph("png")
+            self.assertEqual(run.parameters["size"], "4")
+        with opened() as run:
+            run.hook("judge", right)
+            self.assertIn("a set of 8 samples", run.explain())
+
+    def test_answers(self):
+        with rlflow.Session("", options={"max_new": 4, "greedy": True}) as s:
+            prompts = ["1 plus 1 plus 1 =", "2 plus 3 plus 4 ="]
+            answers = s.generate(ARITH, prompts)
+            self.assertEqual([a["prompt"] for a in answers], [0, 1])
+            self.assertEqual(len(answers[0]["ids"]),
+                             len(answers[0]["logprobs"]))
+            tokens = s.tokenize(ARITH, "1 plus 2")
+            self.assertTrue("".join(word for _, word in tokens)
+                            .replace(" ", "").endswith("1plus2"))
+
+
+@unittest.skipUnless(numpy, "there is no numpy")
+class WeightsTest(unittest.TestCase):
+    def test_views(self):
+        run = opened()
+        run.hook("judge", right)
+        run.step()
+        weights = run.weights("actor")
+        name = next(iter(weights))
+        view, before = weights[name], weights[name].copy()
+        self.assertTrue(weights.is_view)
+        self.assertEqual(view.dtype, numpy.float32)
+        with self.assertRaises(ValueError):
+            view[...] = 0
+        run.step()
+        self.assertFalse(numpy.array_equal(view, before))
+        after = view.copy()
+        run.close()
+        self.assertTrue(numpy.array_equal(view, after))  # still there
+        del view, weights
+
+    def test_saved(self):
+        """The same numbers as in the checkpoint's file."""
+        with tempfile.TemporaryDirectory() as tmp, \
+                opened(options={"out": tmp + "/run", "steps": 1}) as run:
+            run.hook("judge", right)
+            run.step()
+            run.save()
+            path = tmp + "/run/checkpoints/step-1/actor/model.safetensors"
+            if not os.path.exists(path):
+                found = [os.path.join(d, f) for d, _, names in os.walk(tmp)
+                         for f in names if f == "model.safetensors"]
+                path = found[0]
+            with open(path, "rb") as f:
+                n = int.from_bytes(f.read(8), "little")
+                header = json.loads(f.read(n))
+                body = f.read()
+            for name, array in run.weights("actor").items():
+                entry = header[name]
+                if entry["dtype"] != "F32":
+                    continue
+                a, b = entry["data_offsets"]
+                self.assertEqual(array.tobytes(), body[a:b], name)
+
+    def test_none(self):
+        with opened() as run:
+            with self.assertRaisesRegex(rlflow.UsageError, "not ready"):
+                run.weights("actor")
+            run.hook("judge", right)
+            run.step()
+            with self.assertRaisesRegex(rlflow.UsageError, "nosuch"):
+                run.weights("nosuch")
+
+
+class Mistakes(unittest.TestCase):
+    def test_program(self):
+        with self.assertRaises(rlflow.ProgramError) as caught:
+            with rlflow.open(text="flow f(", path="wrong.rlf") as run:
+                run.check()
+        one = caught.exception.diagnostics[0]
+        self.assertEqual((one.severity, one.path, one.line),
+                         ("error", "wrong.rlf", 1))
+        self.assertIn("wrong.rlf:1:", str(caught.exception))
+
+    def test_parameters(self):
+        with self.assertRaises(rlflow.ProgramError):
+            opened(nosuch=3).check()
+        with self.assertRaises(rlflow.UsageError):
+            opened(options={"stepps": 3})
+        with self.assertRaises(rlflow.UsageError):
+            opened(options={"steps": 0})
+        with self.assertRaises(TypeError):
+            opened(options={"out": object()})
+        with self.assertRaises(rlflow.UsageError):
+            rlflow.open()
+
+    def test_reward(self):
+        def judge(sample):
+            raise RuntimeError("no idea")
+
+        with opened() as run:
+            run.hook("judge", judge)
+            with self.assertRaises(rlflow.ProgramError) as caught:
+                run.step()
+            self.assertRegex(str(caught.exception),
+                             r"RuntimeError: no idea \(.*test_rlflow.py:\d+\)")
+            self.assertIsInstance(caught.exception.__cause__, RuntimeError)
+            with self.assertRaises(rlflow.ProgramError):
+                run.step()  # it stays failed
+        for value in (float("nan"), "text", None):
+            with opened() as run:
+                run.hook("judge", lambda sample: value)
+                with self.assertRaises(rlflow.ProgramError):
+                    run.step()
+
+    def test_closed(self):
+        run = opened()
+        run.close()
+        run.close()
+        run.stop()
+        for call in (run.step, run.check, run.save, lambda: run.metrics,
+                     lambda: run.samples, lambda: run.graph()):
+            with self.assertRaises(rlflow.ClosedError):
+                call()
+
+    def test_late(self):
+        with opened() as run:
+            run.hook("judge", right)
+            run.step()
+            with self.assertRaises(rlflow.UsageError):
+                run.set_option("steps", 9)
+
+    def test_warnings(self):
+        text = (PROGRAM % "host()").replace(
+            "    score = judge", "    unread = roll.length\n    score = judge")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with rlflow.open(text=text, start=ARITH, file=ROWS,
+                             options={"steps": 1}) as run:
+                run.hook("judge", right)
+                run.hook("other", right)
+                run.step()
+        self.assertTrue(any("other" in str(w.message) for w in caught))
+
+    def test_record(self):
+        with self.assertRaises(rlflow.ProgramError):
+            rlflow.Record("/nowhere")
+
+    def test_fork(self):
+        with opened() as run:
+            child = os.fork()
+            if child == 0:
+                try:
+                    run.check()
+                except RuntimeError:
+                    os._exit(7)
+                os._exit(1)
+            _, status = os.waitpid(child, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 7)
+            run.check()
+
+
+class Notebook(unittest.TestCase):
+    def test_cells(self):
+        """The notebook's cells, one after the other."""
+        path = os.path.join(ROOT, "python", "examples", "grpo.ipynb")
+        with open(path, encoding="utf-8") as f:
+            cells = json.load(f)["cells"]
+        os.environ["EXAMPLES"], os.environ["STEPS"] = EXAMPLES, "3"
+        space = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile("".join(cell["source"]), path, "exec"), space)
+        self.assertEqual(len(space["rewards"]), 3)
+
+
+class Interrupt(unittest.TestCase):
+    def test_once(self):
+        """Ctrl-C: the step at work is finished and saved."""
+        script = textwrap.dedent("""
+            import sys, os
+            sys.path.insert(0, sys.argv[1])
+            import rlflow
+            run = rlflow.open(sys.argv[2], size=16,
+                              options={"steps": 100000, "out": sys.argv[3],
+                                       "save_every": "never"})
+            try:
+                for metrics in run:
+                    print("step", flush=True)
+            except KeyboardInterrupt:
+                print("interrupted", run.steps, flush=True)
+            run.close()
+            """)
+        with tempfile.TemporaryDirectory() as tmp:
+            command = [sys.executable, "-c", script,
+                       os.path.join(ROOT, "python"),
+                       os.path.join(EXAMPLES, "grpo.rlf"), tmp + "/run"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE,
+                                  text=True) as child:
+                self.assertEqual(child.stdout.readline(), "step\n")
+                time.sleep(0.3)
+                child.send_signal(signal.SIGINT)
+                lines = child.stdout.read().split("\n")
+            self.assertEqual(child.returncode, 0)
+            steps = int(re.search(r"interrupted (\d+)", "\n".join(lines)).group(1))
+            with rlflow.Record(tmp + "/run") as record:
+                self.assertIn("stopped", record.run["state"])
+                self.assertEqual(record.run["step"], steps)
+
+
+if __name__ == "__main__":
+    unittest.main()
