@@ -36,7 +36,7 @@ function findingsList(most) {
   const rows = report.runs.flatMap((run) => run.findings.map((f) => findingRow(run, f)));
   const out = h("div", {});
   if (!rows.length) {
-    out.append(h("p", { class: "good", text: "Nothing in the numbers stands out: rewards vary, KL and entropy stay in bounds, responses end, groups differ." }));
+    out.append(h("p", { class: "good", text: "Nothing stands out in the numbers that were recorded." }));
     return out;
   }
   out.append(h("ul", { class: "findings" }, rows.slice(0, most)));
