@@ -76,7 +76,7 @@ const KEYS = [
 function helpDialog() {
   const dialog = h("dialog", { "aria-label": "Keys" }, h("h2", { text: "Keys" }),
     h("dl", { class: "keys" }, KEYS.map(([key, words]) => h("div", {}, h("dt", {}, h("kbd", { text: key })), h("dd", { text: words })))),
-    h("form", { method: "dialog" }, h("button", { text: "Close" })));
+    h("form", { method: "dialog" }, h("button", { class: "quiet", text: "Close" })));
   dialog.id = "help";
   return dialog;
 }

@@ -238,10 +238,21 @@ function scaleOf(run, column, values) {
 function tokenTools(run) {
   const names = run.tokens.columns;
   if (!run.tokens.blocks.length || !names.length) return null;
-  return choice("Colour tokens by", names.map((name, i) => [i, plain(name)]), looking.tokenColumn, (value) => {
-    looking.tokenColumn = Number(value);
-    for (const strip of document.querySelectorAll(".strip")) strip.dispatchEvent(new CustomEvent("paint"));
-  });
+  return h("div", { class: "joined" },
+    choice("Colour tokens by", names.map((name, i) => [i, plain(name)]), looking.tokenColumn, (value) => {
+      looking.tokenColumn = Number(value);
+      paintStrips(document);
+    }),
+    h("span", { class: "scale", id: "token-scale", title: "The colours, from the least to the greatest that was seen" }));
+}
+
+// What the ends of the colours stand for.
+function tellScale(run) {
+  const scale = document.getElementById("token-scale");
+  const most = (run.tokenScale || [])[looking.tokenColumn];
+  if (!scale) return;
+  clear(scale);
+  if (most) scale.append(number(-most, 2), h("i", {}), number(most, 2));
 }
 
 function tokenTip(element, run, tokens, k) {
@@ -290,6 +301,7 @@ function drawStrip(strip, run, tokens) {
 
 // Once all strips of a page are there they have one scale.
 function paintStrips(list) {
+  tellScale(samplesRun());
   for (const strip of list.querySelectorAll(".strip")) strip.dispatchEvent(new CustomEvent("paint"));
 }
 
