@@ -76,6 +76,7 @@ forget_session(rlf_lsp_document *d)
 static void
 forget_sessions(rlf_lsp_server *server)
 {
+    server->cursor = (rlf_lsp_cursor){0};
     for (size_t i = 0; i < server->count; i++)
         forget_session(server->documents[i]);
 }

@@ -54,13 +54,17 @@ position(rlf_lsp_position at)
 }
 
 json_t *
-rlf_lsp_range(const rlf_lsp_server *server, const char *text, size_t n,
-              size_t first, size_t last)
+rlf_lsp_range(rlf_lsp_server *server, const char *text, size_t n, size_t first,
+              size_t last)
 {
-    return json_pack(
-        "{s:o, s:o}", "start",
-        position(rlf_lsp_position_of(text, n, first, server->utf8)), "end",
-        position(rlf_lsp_position_of(text, n, last, server->utf8)));
+    rlf_lsp_position start =
+        rlf_lsp_position_of(text, n, first, server->utf8, &server->cursor);
+    /* The next range may begin before the end of this one. */
+    rlf_lsp_cursor ahead = server->cursor;
+    rlf_lsp_position end =
+        rlf_lsp_position_of(text, n, last, server->utf8, &ahead);
+    return json_pack("{s:o, s:o}", "start", position(start), "end",
+                     position(end));
 }
 
 /* The text of a file, of *n bytes, or NULL; to be freed. */
@@ -83,9 +87,11 @@ rlf_lsp_range_in(rlf_lsp_server *server, const char *path, uint32_t line,
     size_t n = document ? document->n : 0;
     char *read = document ? NULL : read_file(path, &n);
     const char *text = document ? document->text : read ? read : "";
-    size_t first = rlf_lsp_offset_of(text, n, line, column),
+    size_t first = rlf_lsp_offset_of(text, n, line, column, &server->cursor),
            last = first + length < n ? first + length : n;
     json_t *range = rlf_lsp_range(server, text, n, first, last);
+    if (!document)
+        server->cursor = (rlf_lsp_cursor){0}; /* its text goes */
     free(read);
     return range;
 }

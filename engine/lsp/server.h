@@ -29,6 +29,7 @@ typedef struct rlf_lsp_server {
     bool markdown;                         /* of hovers */
     rlf_lsp_document **documents;
     size_t count, room;
+    rlf_lsp_cursor cursor; /* in the text of one of them */
 } rlf_lsp_server;
 
 /* Codes of errors. */
@@ -98,7 +99,7 @@ json_t *rlf_lsp_string_n(const char *text, size_t n);
 /* A whole number that is no position's: false. */
 bool rlf_lsp_read_position(const json_t *position, rlf_lsp_position *out);
 /* From byte `first` to `last` of a text. */
-json_t *rlf_lsp_range(const rlf_lsp_server *server, const char *text, size_t n,
+json_t *rlf_lsp_range(rlf_lsp_server *server, const char *text, size_t n,
                       size_t first, size_t last);
 /* The range of a place of length `length` at a line and column of rlflow, in
  * the file of that path: of a document, or of the disk. */

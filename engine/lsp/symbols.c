@@ -23,15 +23,17 @@ kind_of(const char *kind)
 static json_t *
 symbol_of(rlf_lsp_server *server, const rlf_symbol *x, const char *path)
 {
+    /* In their order, for what stands behind the last place is found at once.
+     */
+    json_t *range = rlf_lsp_range_in(server, path, x->place.line,
+                                     x->place.column, x->place.length);
+    json_t *selection =
+        rlf_lsp_range_in(server, path, x->name_place.line, x->name_place.column,
+                         x->name_place.length);
     json_t *symbol =
         json_pack("{s:o, s:i, s:o, s:o, s:o}", "name", rlf_lsp_string(x->name),
-                  "kind", kind_of(x->kind), "range",
-                  rlf_lsp_range_in(server, path, x->place.line, x->place.column,
-                                   x->place.length),
-                  "selectionRange",
-                  rlf_lsp_range_in(server, path, x->name_place.line,
-                                   x->name_place.column, x->name_place.length),
-                  "children", json_array());
+                  "kind", kind_of(x->kind), "range", range, "selectionRange",
+                  selection, "children", json_array());
     if (x->detail)
         json_object_set_new(symbol, "detail", rlf_lsp_string(x->detail));
     return symbol;

@@ -59,34 +59,62 @@ rlf_lsp_offset(const char *text, size_t n, rlf_lsp_position at, bool utf8)
     return i;
 }
 
+/* One of another text is none. */
+static void
+turn_to(rlf_lsp_cursor *cursor, const char *text)
+{
+    if (cursor->text != text)
+        *cursor = (rlf_lsp_cursor){.text = text};
+}
+
 rlf_lsp_position
-rlf_lsp_position_of(const char *text, size_t n, size_t offset, bool utf8)
+rlf_lsp_position_of(const char *text, size_t n, size_t offset, bool utf8,
+                    rlf_lsp_cursor *cursor)
 {
     rlf_lsp_position at = {0, 0};
+    size_t i = 0;
+    turn_to(cursor, text);
     if (offset > n)
         offset = n;
-    for (size_t i = 0; i < offset;) {
+    if (cursor->offset <= offset) {
+        at = cursor->at;
+        i = cursor->offset;
+    }
+    while (i < offset) {
         size_t end = line_end(text + i, n - i);
         size_t k = end ? end : character(text + i, n - i);
-        if (end && i + end <= offset)
+        if (i + k > offset)
+            return at; /* in the middle of one is before it */
+        if (end)
             at = (rlf_lsp_position){at.line + 1, 0};
-        else if (!end && i + k <= offset)
+        else
             at.character += units(k, utf8);
         i += k;
     }
+    cursor->offset = i;
+    cursor->at = at;
     return at;
 }
 
 size_t
-rlf_lsp_offset_of(const char *text, size_t n, uint32_t line, uint32_t column)
+rlf_lsp_offset_of(const char *text, size_t n, uint32_t line, uint32_t column,
+                  rlf_lsp_cursor *cursor)
 {
+    uint32_t k = 1;
     size_t i = 0;
-    for (uint32_t k = 1; k < line; k++) {
+    turn_to(cursor, text);
+    if (cursor->line && cursor->line <= line) {
+        k = cursor->line;
+        i = cursor->begin;
+    }
+    for (; k < line; k++) {
         const char *end = memchr(text + i, '\n', n - i);
         if (!end)
             return n;
         i = (size_t)(end - text) + 1;
     }
+    cursor->line = k;
+    cursor->begin = i;
     const char *end = memchr(text + i, '\n', n - i);
     size_t length = end ? (size_t)(end - text) - i : n - i;
     size_t more = column ? column - 1 : 0;

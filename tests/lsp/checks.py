@@ -341,6 +341,24 @@ def check_mutations():
     ok(not bad, "messages with bytes changed", bad[:3])
 
 
+def check_many():
+    """Each of many diagnostics and symbols is at its own place."""
+    text = "".join(f"def f{i}() = {i}\n# é𝔘\ndef g{i}() = f{i}() # 𝔘\n"
+                   for i in range(3000))
+    client = Client([rlflow, "lsp"])
+    uri = uri_of("many.rlf")
+    client.open(uri, text + "flow f() { report x = f1() + step }\n")
+    seen = [d["range"]["start"] for d in client.published(uri)]
+    ok(len(seen) > 2000 and len({s["line"] for s in seen}) == len(seen) and
+       all(s["character"] == 4 for s in seen), "many diagnostics", seen[:5])
+    symbols = client.ask("documentSymbol", uri)
+    want = [(3 * (i // 2) + 2 * (i % 2), "fg"[i % 2] + str(i // 2))
+            for i in range(6000)]
+    ok([(s["selectionRange"]["start"]["line"], s["name"])
+        for s in symbols[:-1]] == want, "many symbols", symbols[:3])
+    client.stop()
+
+
 # ---- how long ----
 
 def measure():
@@ -373,7 +391,7 @@ def measure():
 
 for check in (check_diagnostics, check_imports, check_questions,
               check_completion, check_positions, check_frames, check_messages,
-              check_mutations, measure):
+              check_mutations, check_many, measure):
     try:
         check()
     except Exception as why:  # the rest is looked at as well
