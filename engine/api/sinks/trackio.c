@@ -15,6 +15,7 @@
 #include "engine/io/output.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -62,13 +63,24 @@ check(rlf_err *err)
 static rlf_status
 fail(const project *p, int code, rlf_err *err)
 {
-    if (code == SQLITE_NOMEM)
+    if (code == SQLITE_NOMEM ||
+        (p->db && sqlite3_extended_errcode(p->db) == SQLITE_IOERR_NOMEM))
         return rlf_fail_memory(err, 0, "SQLite");
     int number = p->db ? sqlite3_system_errno(p->db) : 0;
-    const char *why = number   ? strerror(number)
-                      : !p->db ? sqlite3_errstr(code)
-                               : sqlite3_errmsg(p->db);
-    return rlf_fail(err, RLF_ENV, "cannot write %s: %s", p->path, why);
+    int kind = code & 0xff; /* the rest says more of it */
+    const char *why = p->db ? sqlite3_errmsg(p->db) : sqlite3_errstr(code);
+    /* else the number is of a call before, such as a look for a file */
+    bool known = (kind == SQLITE_IOERR || kind == SQLITE_FULL ||
+                  kind == SQLITE_CANTOPEN) &&
+                 number && number != ENOENT;
+    rlf_fail(err, RLF_ENV, "cannot write %s: %s%s%s%s", p->path, why,
+             known ? " (" : "", known ? strerror(number) : "",
+             known ? ")" : "");
+    if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
+        rlf_err_hint(err, "if it can be read by sqlite3 all the same, go on "
+                          "with --resume; else move it away, and the run "
+                          "begins a new one");
+    return RLF_ENV;
 }
 
 static rlf_status
