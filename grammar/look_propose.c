@@ -375,6 +375,25 @@ line_kind(const proposing *p)
     return RLF_AST_DECLS;
 }
 
+/* The words that can stand behind the colon of a parameter, or of an argument
+ * in the head of a def. */
+static bool
+propose_types(proposing *p, rlf_ast_decl_kind kind, uint32_t before)
+{
+    static const char *const of_param[] = {"int", "float", "bool", "text",
+                                           "path"};
+    static const char *const of_def[] = {"scalar", "prompt", "sample", "token",
+                                         "vocab",  "model",  "set",    "text"};
+    bool body = p->decl && p->decl->body && p->decl->body->span.first < p->at;
+    bool def = kind == RLF_AST_DEF && !body;
+    if (!before || p->source->text[before - 1] != ':' ||
+        (kind != RLF_AST_PARAM && !def))
+        return false;
+    for (size_t i = 0; i < (def ? RLF_COUNT(of_def) : RLF_COUNT(of_param)); i++)
+        put(p, def ? of_def[i] : of_param[i], "level", NULL, NULL);
+    return true;
+}
+
 static void
 propose_names(proposing *p)
 {
@@ -388,6 +407,8 @@ propose_names(proposing *p)
             put(p, levels[i], "level", NULL, NULL);
         return;
     }
+    if (propose_types(p, kind, before))
+        return;
     uint32_t bracket = bracket_around(p->source, p->at);
     if (bracket)
         put_arguments(p, bracket);

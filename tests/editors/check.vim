@@ -11,6 +11,9 @@ function! s:Group(word) abort
   call search('\V' . a:word, 'cW')
   return synIDattr(synID(line('.'), col('.'), 1), 'name')
 endfunction
+call writefile(['# plan ' . repeat('0', 32) . ', program'], 'p.plan')
+edit p.plan
+call s:Ok(&filetype ==# 'rlf', 'a plan has it, too', &filetype)
 edit p.rlf
 call s:Ok(&filetype ==# 'rlf', 'a program has its file type', &filetype)
 call s:Ok(&commentstring ==# '# %s', 'comments', &commentstring)

@@ -195,6 +195,12 @@ test_proposals(void)
        "words of declarations outside");
     ok(proposes(HEAD "model m = ", "lm") && proposes("import \"", "std/loss"),
        "constructors, and files of the library");
+    ok(proposes(HEAD "param p : ", "float") &&
+           !proposes(HEAD "param p : ", "k1"),
+       "types of parameters");
+    ok(proposes(HEAD "def g(x: ", "token") &&
+           !proposes(HEAD "def g(x: ", "score"),
+       "levels of arguments");
     ok(!proposes(HEAD FLOW "    # a comment with roll.", "logprob") &&
            !proposes(HEAD FLOW "    x = \"roll.", "logprob"),
        "nothing in comments and texts");

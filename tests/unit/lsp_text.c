@@ -17,7 +17,7 @@ static void
 is_position(rlf_lsp_position got, uint64_t line, uint64_t character,
             const char *name)
 {
-    ok(got.line == line && got.character == character, name);
+    ok(got.line == line && got.character == character, "%s", name);
 }
 
 static void

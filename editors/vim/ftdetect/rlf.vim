@@ -1,2 +1,2 @@
 autocmd BufNewFile,BufRead *.rlf setfiletype rlf
-autocmd BufNewFile,BufRead *.plan if getline(1) =~# '^#.*rlflow plan' | setfiletype rlf | endif
+autocmd BufNewFile,BufRead *.plan if getline(1) =~# '^# plan \x\{32},' | setfiletype rlf | endif
