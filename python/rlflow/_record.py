@@ -91,7 +91,7 @@ class Record:
 
     def close(self):
         """All that it has given stays; nothing more can be asked."""
-        if self._handle is not None:
+        if getattr(self, "_handle", None) is not None:
             lib.rlf_record_close(self._handle)
             self._handle = None
 

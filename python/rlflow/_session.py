@@ -19,6 +19,7 @@ from ._worker import Worker
 _LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG, 5)
 _log = logging.getLogger("rlflow")
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_inside = threading.local()  # .sessions: those whose hooks this thread is in
 
 
 class Sample:
@@ -76,9 +77,10 @@ class Sample:
 class _Hook:
     """A function of Python for a hook of the program."""
 
-    def __init__(self, name, function):
+    def __init__(self, name, function, session):
         self.name = name
         self.function = function
+        self._session = id(session)
         self.error = None
         self._said = threading.local()
         self.native = d.rlf_hook_function(self._call)
@@ -90,6 +92,7 @@ class _Hook:
 
     def _call(self, _arg, at, value):
         sample = Sample(at)
+        _inside.sessions = getattr(_inside, "sessions", ()) + (self._session,)
         try:
             value[0] = float(self.function(sample))
             if not math.isfinite(value[0]):
@@ -100,6 +103,7 @@ class _Hook:
             return self._reason(f"{type(error).__name__}: {error}{_place(error)}")
         finally:
             sample._at = None
+            _inside.sessions = _inside.sessions[:-1]
 
 
 def _place(error):
@@ -164,6 +168,9 @@ class Session:
     def _alive(self):
         if self._handle is None:
             raise errors.ClosedError("the session is closed")
+        if id(self) in getattr(_inside, "sessions", ()):
+            raise errors.UsageError("a hook asks nothing of its own session, "
+                                    "which waits for it")
         return self._handle
 
     def _call(self, function, *arguments):
@@ -220,7 +227,7 @@ class Session:
         Also as a decorator. Called by the threads of ranks."""
         if function is None:
             return lambda f: self.hook(name, f) and f
-        made = _Hook(name, function)
+        made = _Hook(name, function, self)
         self._call(lib.rlf_session_hook, data(name), made.native, None)
         self._hooks[name] = made
         return function
@@ -421,4 +428,7 @@ def _word(value):
     """A value as it is written on a command line."""
     if isinstance(value, bool):
         return "1" if value else "0"
-    return str(value) if isinstance(value, (int, float)) else value
+    word = str(value) if isinstance(value, (int, float)) else value
+    if b"\0" in data(word):
+        raise ValueError("a value has a NUL in it")
+    return word

@@ -336,7 +336,23 @@ class Mistakes(unittest.TestCase):
                 run.step()
         self.assertTrue(any("other" in str(w.message) for w in caught))
 
+    def test_hook_that_asks(self):
+        """A hook of one rank of several that asks its session ends the run."""
+        for ranks in (1, 2):
+            with opened(options={"ranks": ranks}) as run:
+                run.hook("judge", lambda sample: run.step())
+                with self.assertRaises(rlflow.ProgramError) as caught:
+                    run.step()
+                self.assertIsInstance(caught.exception.__cause__,
+                                      rlflow.UsageError)
+
+    def test_nul(self):
+        with self.assertRaises(ValueError):
+            opened(size="5\0junk")
+
     def test_record(self):
+        with self.assertRaises(TypeError):
+            rlflow.Record(3)
         with self.assertRaises(rlflow.ProgramError):
             rlflow.Record("/nowhere")
 
