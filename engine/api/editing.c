@@ -85,7 +85,7 @@ rlf_session_look(rlf_session *s)
     return rlf_session_result(status);
 }
 
-/* What was compiled for questions; NULL, saying so, if that was not done. */
+/* The compilation that answers questions; NULL, saying so: there was none. */
 static struct rlf_editing *
 looked(rlf_session *s)
 {

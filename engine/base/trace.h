@@ -27,7 +27,7 @@ rlf_status rlf_trace_close(rlf_trace *trace, rlf_err *err);
  * (rows, bytes; 0: none) is shown with it. */
 void rlf_trace_span(rlf_trace_lane *lane, const char *kind, const char *name,
                     uint64_t from, uint64_t to, uint64_t count);
-/* What is shown with a span, besides. */
+/* Arguments that are shown with a span. */
 typedef struct rlf_trace_details {
     uint64_t count;   /* rows, or bytes; 0: none */
     const char *line; /* "ppo.rlf:23"; NULL: none */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What was left out, for the standard error. */
+/* Prints notes of a record, what it left out, to the standard error. */
 static void
 put_notes(rlf_record *r)
 {

@@ -23,7 +23,7 @@ typedef struct explainer {
     bool *used;        /* per value: a node reads it */
 } explainer;
 
-/* What is told of a statement of a region, with its body. */
+/* The text about a statement of a region, with that about its body. */
 typedef struct told {
     rlf_place at;
     rlf_span span;

@@ -370,7 +370,7 @@ put_aside(rlf_session *s, const char *path, const char *why, rlf_err *err)
     return RLF_OK;
 }
 
-/* What stands behind the checkpoint is written again, where the run wrote it.
+/* Lines behind the checkpoint are written again, where the run wrote it.
  */
 static rlf_status
 cut(rlf_session *s, uint32_t step, uint32_t most, rlf_err *err)

@@ -34,7 +34,7 @@ typedef struct rlf_sink_class {
      * outlives the sink. */
     rlf_status (*open)(rlf_session *session, rlf_err *err, void **out);
     rlf_status (*step)(void *sink, const rlf_sink_step *step, rlf_err *err);
-    /* What was written is on the disk, before a checkpoint is. */
+    /* The sink's files are on the disk before a checkpoint is. */
     rlf_status (*sync)(void *sink, rlf_err *err);
     void (*close)(void *sink);
 } rlf_sink_class;
