@@ -15,6 +15,7 @@ libgraph_a_SOURCES = \
 	%D%/place.c %D%/place.h \
 	%D%/resource.c %D%/resource.h \
 	%D%/run.c %D%/run.h \
+	%D%/sample_trace.c %D%/sample_trace.h \
 	%D%/schedule.def \
 	%D%/sizes.c %D%/sizes.h \
 	%D%/verify.c

@@ -193,6 +193,8 @@ typedef struct rlf_env {
                        never asked, or each call is looked at by itself */
     struct rlf_trace_lane *trace; /* NULL: no trace */
     const struct rlf_measure *measure; /* NULL: nobody wants to know */
+    /* A sample that is looked at (sample_trace.h); NULL: none is. */
+    struct rlf_sample_trace *sample_trace;
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);
     void *sink;

@@ -1,0 +1,197 @@
+/* See sample_trace.h. */
+#include "engine/graph/sample_trace.h"
+
+#include "engine/base/hash.h"
+#include "engine/base/source.h"
+#include "engine/graph/class.h"
+
+#include <string.h>
+
+/* ---- the sets that the sample is in ---- */
+
+/* The set of which it is a part of a part. */
+static int
+whole_of(const rlf_graph *graph, int set)
+{
+    while (graph->sets.data[set].origin >= 0)
+        set = graph->sets.data[set].origin;
+    return set;
+}
+
+/* Is the node in the region, or in one that is in it? */
+static bool
+is_within(const rlf_graph *graph, const rlf_node *node, const rlf_node *around)
+{
+    for (int i = 0; i < around->n_regions; i++) {
+        const rlf_region *r = &graph->regions.data[around->regions[i]];
+        for (int k = 0; k < r->n_nodes; k++) {
+            const rlf_node *n = &graph->nodes.data[r->nodes[k]];
+            if (n == node || is_within(graph, node, n))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Does `set`, which rounds have made, choose its rows from `other`? They have
+ * one name there. */
+static bool
+chooses_from(const rlf_graph *graph, int set, int other)
+{
+    const rlf_node *maker = rlf_graph_maker(graph, set);
+    const rlf_node *made = rlf_graph_maker(graph, other);
+    return maker && made &&
+           maker->class->control_flow == RLF_CONTROL_FLOW_ROUNDS &&
+           is_within(graph, made, maker) &&
+           strcmp(graph->sets.data[set].name, graph->sets.data[other].name) ==
+               0;
+}
+
+rlf_sample_trace *
+rlf_sample_trace_new(rlf_arena *arena, const rlf_graph *graph, uint32_t step,
+                     int set, uint64_t number)
+{
+    rlf_sample_trace *t = RLF_NEW(arena, rlf_sample_trace);
+    *t = (rlf_sample_trace){
+        .graph = graph, .step = step, .set = set, .number = number};
+    pthread_mutex_init(&t->mutex, NULL);
+    t->domain = RLF_NEW_ARRAY(arena, bool, graph->domains.list.count);
+    for (size_t i = 0; i < graph->sets.count; i++) {
+        int whole = whole_of(graph, (int)i);
+        if (whole == set || chooses_from(graph, set, whole))
+            t->domain[graph->sets.data[i].samples] = true;
+    }
+    return t;
+}
+
+void
+rlf_sample_trace_free(rlf_sample_trace *t)
+{
+    if (!t)
+        return;
+    rlf_buf_free(&t->facts);
+    RLF_VEC_FREE(&t->hashes);
+    pthread_mutex_destroy(&t->mutex);
+}
+
+bool
+rlf_sample_trace_row(const rlf_sample_trace *t, const rlf_space *samples,
+                     uint32_t *row)
+{
+    if (!samples || !t->domain[samples->domain])
+        return false;
+    for (uint32_t i = 0; i < samples->count; i++)
+        if ((samples->identity ? samples->identity[i] : i) == t->number) {
+            *row = i;
+            return true;
+        }
+    return false;
+}
+
+/* The only row of `space` that goes back to row `to` of the domain `above`. */
+static bool
+only_row(const rlf_domains *domains, const rlf_space *space, int above,
+         uint32_t to, uint32_t *row)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < space->count; i++)
+        if (rlf_space_row(domains, space, i, above) == to) {
+            *row = i;
+            found++;
+        }
+    return found == 1;
+}
+
+bool
+rlf_sample_trace_below(const rlf_sample_trace *t, const rlf_traced_row *at,
+                       const rlf_space *space, uint32_t *row)
+{
+    const rlf_domains *domains = &t->graph->domains;
+    int own = rlf_domain_rows(domains, space->domain);
+    int samples = at->samples->domain;
+    *row = 0;
+    if (own == 0)
+        return true;
+    if (rlf_domain_reaches(domains, own, samples)) {
+        *row = rlf_space_row(domains, at->samples, at->row, own);
+        return true;
+    }
+    if (rlf_domain_reaches(domains, samples, own))
+        return only_row(domains, space, samples, at->row, row);
+    /* of another set of the same prompts */
+    for (size_t i = domains->list.count; i-- > 1;)
+        if (domains->list.data[i].kind == RLF_DOMAIN_ROWS &&
+            rlf_domain_reaches(domains, (int)i, samples) &&
+            rlf_domain_reaches(domains, (int)i, own))
+            return only_row(
+                domains, space, (int)i,
+                rlf_space_row(domains, at->samples, at->row, (int)i), row);
+    return false;
+}
+
+/* ---- facts ---- */
+
+void
+rlf_sample_trace_add(rlf_sample_trace *t, const rlf_buf *fact)
+{
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, fact->p, fact->n);
+    rlf_mutex_lock(&t->mutex);
+    size_t i = 0;
+    while (i < t->hashes.count && t->hashes.data[i] != hash)
+        i++;
+    if (i == t->hashes.count) {
+        RLF_PUSH(&t->hashes, hash);
+        rlf_buf_puts(&t->facts, t->facts.n ? ",\n" : "");
+        rlf_buf_add(&t->facts, fact->p, fact->n);
+        t->found = true;
+    }
+    rlf_mutex_unlock(&t->mutex);
+}
+
+void
+rlf_sample_trace_begin(const rlf_graph *graph, const char *kind,
+                       const rlf_node *node, uint64_t iteration, rlf_buf *fact)
+{
+    rlf_buf_printf(fact, "{\"kind\":\"%s\",\"node\":%d", kind, node->id);
+    rlf_sample_trace_place(graph, node->span, fact);
+    if (iteration)
+        rlf_buf_printf(fact, ",\"iteration\":\"%016llx\"",
+                       (unsigned long long)iteration);
+}
+
+void
+rlf_sample_trace_place(const rlf_graph *graph, rlf_span span, rlf_buf *fact)
+{
+    if (!span.source)
+        return;
+    const rlf_source *source = rlf_sources_get(graph->sources, span.source);
+    rlf_place at = rlf_sources_place(graph->sources, span);
+    rlf_buf_puts(fact, ",\"path\":");
+    rlf_buf_json(fact, at.path, strlen(at.path));
+    rlf_buf_printf(fact, ",\"line\":%u,\"column\":%u,\"source\":", at.line,
+                   at.column);
+    rlf_buf_json(fact, source->text + span.first, span.last - span.first);
+    const rlf_source_use *use = rlf_sources_used(graph->sources, span);
+    if (!use)
+        return;
+    rlf_buf_puts(fact, ",\"within\":");
+    rlf_buf_json(fact, use->name, strlen(use->name));
+}
+
+void
+rlf_sample_trace_numbers(const rlf_graph *graph, const rlf_column *column,
+                         uint32_t row, rlf_buf *fact)
+{
+    const rlf_space *s = column->space;
+    const char *name = rlf_domains_get(&graph->domains, s->domain)->name;
+    uint64_t first = s->offset ? s->offset[row] : row;
+    uint64_t n = s->offset ? s->length[row] : 1;
+    rlf_buf_puts(fact, ",\"on\":");
+    rlf_buf_json(fact, name, strlen(name));
+    rlf_buf_puts(fact, ",\"values\":[");
+    for (uint64_t i = 0; i < n; i++) {
+        rlf_buf_puts(fact, i ? "," : "");
+        rlf_buf_number(fact, column->number[first + i]);
+    }
+    rlf_buf_putc(fact, ']');
+}
