@@ -85,7 +85,8 @@ late(rlf_lua_host *host)
     if (host->deadline == 0)
         host->deadline = t + most;
     host->look = host->left - LOOK;
-    return t > host->deadline                            ? RLF_LUA_SPENT_TIME
+    bool over = t > host->deadline && !host->tracer; /* which takes its time */
+    return over                                          ? RLF_LUA_SPENT_TIME
            : is_given_up(host, host->deadline - most, t) ? RLF_LUA_SPENT_WAIT
                                                          : RLF_LUA_SPENT_NONE;
 }
@@ -207,19 +208,57 @@ tick(lua_State *L, lua_Debug *ar)
     rlf_lua_watch(L);
 }
 
+/* The hook of a call that is traced, which takes from the budget what `tick`
+ * would: of calls and returns nothing, */
+static void
+tick_traced(lua_State *L, lua_Debug *ar)
+{
+    if (ar->event == LUA_HOOKCOUNT ||
+        rlf_lua_host_of(L)->spent != RLF_LUA_SPENT_NONE)
+        tick(L, ar);
+    else
+        rlf_lua_trace_event(L, ar);
+}
+
+/* and where values may be many of those, too. */
+static void
+tick_traced_deep(lua_State *L, lua_Debug *ar)
+{
+    if (ar->event != LUA_HOOKLINE)
+        tick(L, ar);
+    if (ar->event != LUA_HOOKCOUNT)
+        tick_traced(L, ar);
+}
+
+/* The events that a state looks at now; *hook: by this. */
+static int
+events_of(const rlf_lua_host *host, lua_Hook *hook)
+{
+    bool deep = host->most_stack >= DEEP;
+    int mask = LUA_MASKCOUNT;
+    if (deep || host->tracer)
+        mask |= LUA_MASKCALL | LUA_MASKRET;
+    *hook = tick;
+    if (host->tracer) {
+        mask |= LUA_MASKLINE;
+        *hook = deep ? tick_traced_deep : tick_traced;
+    }
+    return mask;
+}
+
 void
 rlf_lua_watch(lua_State *L)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
     int had = lua_gethookcount(L);
-    int mask = LUA_MASKCOUNT;
-    if (host->most_stack >= DEEP)
-        mask |= LUA_MASKCALL | LUA_MASKRET;
-    if ((had == host->interval && lua_gethookmask(L) == mask) ||
+    lua_Hook hook;
+    int mask = events_of(host, &hook);
+    if ((had == host->interval && lua_gethookmask(L) == mask &&
+         lua_gethook(L) == hook) ||
         host->spent != RLF_LUA_SPENT_NONE)
         return;
     host->left -= had; /* what it ran since its last look is lost */
-    lua_sethook(L, tick, mask, host->interval);
+    lua_sethook(L, hook, mask, host->interval);
 }
 
 void
@@ -254,6 +293,8 @@ interval_for(const rlf_lua_host *host)
 {
     uint64_t n = host->program->instructions;
     int interval = n < RLF_LUA_TICK ? (int)n : RLF_LUA_TICK;
+    if (host->tracer && rlf_lua_traces_each(host->tracer))
+        return 1;
     for (size_t text = host->longest; text > LONG_TEXT && interval > 1;
          text /= 2)
         interval /= 2;
@@ -278,7 +319,9 @@ rlf_lua_refill(rlf_lua_host *host)
     host->nodes = 0;
     host->running = host->L;
     host->interval = interval_for(host);
-    lua_sethook(host->L, tick, LUA_MASKCOUNT, host->interval);
+    lua_Hook hook;
+    int mask = events_of(host, &hook);
+    lua_sethook(host->L, hook, mask, host->interval);
 }
 
 /* --------------------------------------------------------------- memory */

@@ -182,6 +182,30 @@ const char *const *rlf_lua_host_missing(const rlf_lua_host *host, size_t *n);
 rlf_status rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples,
                         size_t n, rlf_arena *arena, rlf_err *err,
                         rlf_lua_value *out);
+
+/* The course of a call: trace.c. {0} is none. */
+typedef struct rlf_lua_trace {
+    rlf_buf file; /* the file of the function, as messages call it */
+    int line; /* the line there that it begins at */
+    rlf_buf function; /* its name in that line; empty: it has none */
+    rlf_buf lines;    /* a JSON array: README.md says of what */
+    uint64_t n_lines; /* lines that ran, */
+    uint64_t left_out; /* of which so many from the middle are not there */
+    uint64_t instructions; /* of which the call had so many; see `instructions`
+                              of rlf_lua_spec */
+} rlf_lua_trace;
+
+/* The same call in states of its own, with each line that runs noted in
+ * `trace`, which the caller frees after any outcome. The outcome is that of
+ * rlf_lua_call, but that `time` does not end it, and `host` is only asked for
+ * its program; what the function prints is not printed. `err` is not NULL. */
+rlf_status rlf_lua_call_traced(rlf_lua_host *host,
+                               const rlf_lua_sample *samples, size_t n,
+                               rlf_arena *arena, rlf_err *err,
+                               rlf_lua_value *out, rlf_lua_trace *trace);
+void rlf_lua_trace_free(rlf_lua_trace *trace);
+/* Are the two results the same, bit by bit? Of tokens as many as `a` has. */
+bool rlf_lua_same(const rlf_lua_value *a, const rlf_lua_value *b);
 /* A chat of `n` messages as one text. `open`: the speaker's next turn is to be
  * generated, so the text ends with what begins it. */
 rlf_status rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages,

@@ -141,6 +141,8 @@ typedef struct rlf_lua_module {
     rlf_buf text;
 } rlf_lua_module;
 
+typedef struct rlf_lua_tracer rlf_lua_tracer;
+
 struct rlf_lua_host {
     const rlf_lua_program *program;
     rlf_lua_options options;
@@ -197,6 +199,7 @@ struct rlf_lua_host {
     /* pure.c */
     uint64_t calls, load_cost;
     rlf_lua_host *second;
+    rlf_lua_tracer *tracer; /* NULL: this call is not traced */
 };
 
 static inline rlf_lua_host *
@@ -308,6 +311,15 @@ typedef rlf_status rlf_lua_again(rlf_lua_host *host, void *job,
 rlf_status rlf_lua_check_pure(rlf_lua_host *host, rlf_lua_again *again,
                               void *job, const char *who, rlf_status first,
                               const rlf_lua_value *a, size_t n, rlf_err *err);
+/* trace.c: an event of the hook in a call that is traced: a line, or a function
+ * begins or ends. */
+void rlf_lua_trace_event(lua_State *L, lua_Debug *ar);
+/* Are the instructions of the call to be counted one by one? */
+bool rlf_lua_traces_each(const rlf_lua_tracer *tracer);
+/* write.c: add the value at `index` as Lua source would have it, in short.
+ * Returns a digest, which is another one if what is in a table is, one level
+ * deep. Nothing is made in the state. */
+uint64_t rlf_lua_write(lua_State *L, int index, rlf_buf *out);
 /* coroutine.c */
 void rlf_lua_open_coroutine(lua_State *L);
 /* pattern.c: find, match, gmatch, gsub into the table on top. */

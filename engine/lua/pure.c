@@ -49,7 +49,7 @@ same_bits(double a, double b)
 
 /* Compares; *token: where they differ, if they are tokens. */
 static bool
-same(const rlf_lua_value *a, const rlf_lua_value *b, size_t *token)
+is_same(const rlf_lua_value *a, const rlf_lua_value *b, size_t *token)
 {
     *token = 0;
     for (size_t i = 0; i < a->n_tokens; i++)
@@ -60,6 +60,13 @@ same(const rlf_lua_value *a, const rlf_lua_value *b, size_t *token)
     return same_bits(a->number, b->number) && a->none == b->none &&
            a->text.n == b->text.n &&
            (!a->text.n || memcmp(a->text.p, b->text.p, a->text.n) == 0);
+}
+
+bool
+rlf_lua_same(const rlf_lua_value *a, const rlf_lua_value *b)
+{
+    size_t token;
+    return a->n_tokens == b->n_tokens && is_same(a, b, &token);
 }
 
 static void
@@ -117,7 +124,7 @@ compare(rlf_lua_host *host, const char *who, rlf_status first,
                          : refuse(host, who, "a result", two, err);
     }
     for (size_t i = 0; i < n; i++) {
-        if (same(&a[i], &b[i], &token))
+        if (is_same(&a[i], &b[i], &token))
             continue;
         say(&a[i], token, one, sizeof one);
         say(&b[i], token, two, sizeof two);
