@@ -243,10 +243,12 @@ ask_native(const rlf_host_hook *native, const rlf_lua_sample *samples, size_t n,
     return RLF_OK;
 }
 
-/* Call it for n samples; with `on_error:` a failure gives *ok = false. */
+/* Call it for n samples, the rows `row` of the set or, NULL, none of it; with
+ * `on_error:` a failure gives *ok = false. */
 static rlf_status
-ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
-        rlf_lua_value *values, bool *ok, rlf_err *err)
+ask_lua(const rlf_call *call, const rlf_lua_sample *samples,
+        const uint32_t *row, size_t n, rlf_lua_value *values, bool *ok,
+        rlf_err *err)
 {
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     rlf_err why = RLF_ERR_NONE;
@@ -256,6 +258,9 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
             : rlf_lua_call(hook->host, samples, n,
                            ((state *)call->state)->scratch, &why, values);
     *ok = status >= 0;
+    if (rlf_sample_trace_of(call->env))
+        rlf_hook_trace(call, &(rlf_hook_asked){samples, n, row, status, &why,
+                                               values});
     if (hook->forgiving) {
         const char *metric =
             rlf_arena_printf(call->env->pool, "%s.errors", hook->name);
@@ -412,7 +417,7 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
         RLF_TRY(
             make_sample(call, rows, row[i], place[row[i]], err, &samples[i]));
     bool ok;
-    rlf_status status = ask_lua(call, samples, n, values, &ok, err);
+    rlf_status status = ask_lua(call, samples, row, n, values, &ok, err);
     if (status < 0) {
         say_who(call, row[0], n, err);
         return status;
@@ -526,7 +531,7 @@ step_scalar(rlf_call *call, rlf_err *err)
     rlf_lua_value *values =
         RLF_NEW_ARRAY(scratch, rlf_lua_value, hook->n_gives);
     bool ok;
-    RLF_TRY(ask_lua(call, &sample, 1, values, &ok, err));
+    RLF_TRY(ask_lua(call, &sample, NULL, 1, values, &ok, err));
     rlf_status status = put_values(call, NULL, 0, values, ok, err);
     rlf_arena_reset(scratch);
     return status;

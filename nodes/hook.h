@@ -3,6 +3,7 @@
 #define RLF_NODES_HOOK_H
 
 #include "engine/graph/class.h"
+#include "engine/graph/sample_trace.h"
 #include "engine/lua/host.h"
 
 /* A sample as functions of the host program see it (rlflow.h). */
@@ -25,6 +26,22 @@ typedef struct rlf_hook {
     double otherwise;          /* the value of on_error: */
     bool check_pure;           /* each call is made in two states */
 } rlf_hook;
+
+/* One call of the function of a hook, and its outcome. */
+typedef struct rlf_hook_asked {
+    const rlf_lua_sample *samples; /* what it was given, n of them */
+    size_t n;
+    const uint32_t *row; /* their rows in the set of the call; NULL: the call is
+                            for no samples */
+    rlf_status status;
+    const rlf_err *why;          /* the error, if status is one */
+    const rlf_lua_value *values; /* [n * n_gives], if it is none */
+} rlf_hook_asked;
+
+/* Adds a fact about the call to the sample that is looked at, if one is (see
+ * rlf_env.sample_trace) and is among those of the call (hook_trace.c). Nothing
+ * of the run is changed. */
+void rlf_hook_trace(const rlf_call *call, const rlf_hook_asked *asked);
 
 /* The fields that a sample has by itself: neither a column of the data nor what
  * a call adds is called so, which a function would take for it. */

@@ -1,9 +1,12 @@
 /* Hooks: what Lua is given and what comes back, per sample, group, batch and
  * step; failures with the sample's name, and on_error. Also ask and respond. */
+#include "engine/graph/sample_trace.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
 #include "nodes/model.h"
 #include "tests/unit/nodes.h"
+
+#include <jansson.h>
 
 static const char *const data_file = "nodes_hook.tmp.jsonl";
 static const char *const lua_file = "nodes_hook.tmp.lua";
@@ -455,6 +458,245 @@ test_respond(void)
     unmake(&m);
 }
 
+/* ---- facts for who looks at one sample ---- */
+
+/* Run the call while the sample of the row is looked at; NULL: nothing was
+ * added. The caller ends it with json_decref. */
+static json_t *
+fact_of(made *m, rlf_call *call, uint32_t row)
+{
+    world *w = m->w;
+    int set = w->graph->values.data[m->set].set;
+    rlf_sample_trace *trace = rlf_sample_trace_new(
+        w->arena, w->graph, w->env.step, set, 80 + (uint64_t)row);
+    w->env.sample_trace = trace;
+    run_call(w, call);
+    w->env.sample_trace = NULL;
+    json_error_t why;
+    json_t *fact = NULL;
+    if (trace->facts.n) {
+        fact = json_loadb(trace->facts.p, trace->facts.n,
+                          JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+        if (!fact) {
+            note("%s", trace->facts.p);
+            bail("the fact is no JSON: %s", why.text);
+        }
+    }
+    rlf_sample_trace_free(trace);
+    return fact;
+}
+
+/* The member a.b.0.c of the fact. */
+static const json_t *
+at(const json_t *fact, const char *path)
+{
+    char key[64];
+    while (fact && *path) {
+        size_t n = strcspn(path, ".");
+        snprintf(key, sizeof key, "%.*s", (int)n, path);
+        fact = json_is_array(fact)
+                   ? json_array_get(fact, strtoul(key, NULL, 10))
+                   : json_object_get(fact, key);
+        path += n + (path[n] != 0);
+    }
+    return fact;
+}
+
+static void
+has_text(const json_t *fact, const char *path, const char *want)
+{
+    const char *got = json_string_value(at(fact, path));
+    if (!ok(got && strcmp(got, want) == 0, "%s is %s", path, want))
+        note("got: %s", got ? got : "(none)");
+}
+
+static void
+has_number(const json_t *fact, const char *path, double want)
+{
+    double got = json_number_value(at(fact, path));
+    if (!ok(json_is_number(at(fact, path)) && got == want, "%s is %g", path,
+            want))
+        note("got: %g", got);
+}
+
+static void
+test_trace_sample(void)
+{
+    static const rlf_give gives[] = {
+        {"right", "sample"}, {"credit", "token"}, {"said", "text"}};
+    const char *source = "local function score(s)\n"
+                         "  local n = #s.tokens + math.random()\n"
+                         "  local credit = {}\n"
+                         "  for i in ipairs(s.tokens) do credit[i] = i end\n"
+                         "  return n, credit, 'as \"said\"'\n"
+                         "end\n"
+                         "return score\n";
+    made m = make(1);
+    m.rows->sample[4].text = (rlf_str){"a\0\"\xff", 4};
+    int hook = add_hook(&m, source, "sample",
+                        (hook_parts){.gives = gives, .n_gives = 3});
+    rlf_call plain = hook_call(&m, hook, "sample", 3);
+    run_call(m.w, &plain);
+    rlf_call call = hook_call(&m, hook, "sample", 3);
+    json_t *fact = fact_of(&m, &call, 4);
+    ok(fact != NULL, "a call for the sample that is looked at is a fact");
+    has_text(fact, "kind", "hook");
+    has_text(fact, "name", "judge");
+    has_text(fact, "per", "sample");
+    has_number(fact, "index", 0);
+    has_text(fact, "file", lua_file);
+    has_text(fact, "function", "score");
+    has_number(fact, "function_line", 1);
+    has_text(fact, "arguments.prompt", "one =");
+    ok(json_string_length(at(fact, "arguments.response")) == 6 &&
+           !memcmp(json_string_value(at(fact, "arguments.response")),
+                   "a\0\"\xef\xbf\xbd", 6),
+       "a response of any bytes is there");
+    has_text(fact, "arguments.answer", "0");
+    has_number(fact, "arguments.grade", 5);
+    has_number(fact, "arguments.bonus", 300);
+    has_number(fact, "arguments.tokens.1", 12);
+    ok(json_is_true(at(fact, "arguments.finished")), "and so are all fields");
+    has_number(fact, "lines.0.line", 2);
+    has_text(fact, "lines.0.source", "local n = #s.tokens + math.random()");
+    has_text(fact, "lines.5.returns.2", "\"as \\\"said\\\"\"");
+    has_number(fact, "lines_left_out", 0);
+    ok(json_integer_value(at(fact, "lines_run")) ==
+           (json_int_t)json_array_size(at(fact, "lines")),
+       "all lines are there");
+    has_number(fact, "results.right", plain.out[0].column.number[4]);
+    has_number(fact, "results.credit.1", 2);
+    has_text(fact, "results.said", "as \"said\"");
+    ok(json_is_null(at(fact, "error")), "there was no error");
+    ok(json_is_true(at(fact, "same")),
+       "the call that was traced gave the same");
+    json_decref(fact);
+    is_bits(call.out[0].column.number, plain.out[0].column.number, SAMPLES,
+            sizeof(double), "looking changes no bit");
+    call = hook_call(&m, hook, "sample", 3);
+    fact = fact_of(&m, &call, SAMPLES);
+    ok(!fact, "there is no fact of a sample that is not of the call");
+    unmake(&m);
+}
+
+static void
+test_trace_group(void)
+{
+    const char *source = "return function(group)\n"
+                         "  local out = {}\n"
+                         "  for i, s in ipairs(group) do out[i] = i end\n"
+                         "  return out\n"
+                         "end\n";
+    made m = make(1);
+    int hook = add_hook(&m, source, "group", (hook_parts){0});
+    rlf_call call = hook_call(&m, hook, "group", 1);
+    json_t *fact = fact_of(&m, &call, 3);
+    has_text(fact, "per", "group");
+    has_number(fact, "index", 1);
+    has_number(fact, "samples", 2);
+    has_text(fact, "arguments.0.response", "234");
+    has_text(fact, "arguments.1.response", "3");
+    has_number(fact, "results.judge", 2);
+    ok(json_is_true(at(fact, "same")), "a group gives the same again");
+    json_decref(fact);
+    unmake(&m);
+    m = make(1);
+    hook = add_hook(&m, source, "batch", (hook_parts){0});
+    call = hook_call(&m, hook, "batch", 1);
+    fact = fact_of(&m, &call, 3);
+    has_number(fact, "index", 3);
+    has_number(fact, "samples", SAMPLES);
+    has_number(fact, "results.judge", 4);
+    json_decref(fact);
+    unmake(&m);
+    m = make(1);
+    hook = add_hook(&m, "return function(s) return s.step end\n", "step",
+                    (hook_parts){0});
+    const rlf_node_class *class = rlf_classes_find(
+        &rlf_node_classes, RLF_FORM_HOOK, RLF_RECEIVER_HOOK, "step");
+    int outputs[] = {add_column_value(m.w, RLF_VALUE_NUMBER, 0),
+                     add_column_value(m.w, RLF_VALUE_NUMBER, 0)};
+    call = make_call(
+        m.w, add_node(m.w, class, hook, (node_parts){OUT_OF(outputs, 2)}),
+        NULL);
+    fact = fact_of(&m, &call, 3);
+    ok(!fact && call.out[0].column.number[0] == 1,
+       "a call for no sample is no fact");
+    unmake(&m);
+}
+
+static void
+test_trace_errors(void)
+{
+    const char *source = "return function(s)\n"
+                         "  local x = s.length\n"
+                         "  error('no ' .. x)\n"
+                         "end\n";
+    made m = make(1);
+    int hook = add_hook(&m, source, "sample", (hook_parts){0});
+    rlf_call call = hook_call(&m, hook, "sample", 1);
+    json_t *fact = fact_of(&m, &call, 0);
+    has_text(fact, "error",
+             "nodes_hook.tmp.lua:3: no 1 (prompt 41, sample 1, step 1)");
+    ok(json_is_null(at(fact, "results")), "a call that fails has no results");
+    has_text(fact, "lines.0.values.x", "1");
+    has_number(fact, "lines.1.line", 3);
+    ok(json_is_true(at(fact, "lines.1.error")), "its last line is the error's");
+    ok(json_is_true(at(fact, "same")), "it fails again");
+    ok(!at(fact, "on_error"), "nothing stands in");
+    json_decref(fact);
+    unmake(&m);
+
+    m = make(1);
+    rlf_arg forgive = number_arg("on_error", -2);
+    hook = add_hook(&m, source, "sample", (hook_parts){.more = &forgive});
+    call = hook_call(&m, hook, "sample", 1);
+    fact = fact_of(&m, &call, 2);
+    has_number(fact, "on_error", -2);
+    has_text(fact, "error",
+             "nodes_hook.tmp.lua:3: no 3 (prompt 42, sample 1, step 1)");
+    json_decref(fact);
+    unmake(&m);
+}
+
+static const char *
+half(void *arg, const struct rlf_hook_sample *sample, double *value)
+{
+    int *calls = arg;
+    ++*calls;
+    *value = 0.5;
+    return sample ? NULL : "no sample";
+}
+
+static void
+test_trace_native(void)
+{
+    made m = make(1);
+    int calls = 0;
+    const rlf_host_hook hooks[] = {{"judge", half, &calls}, {0}};
+    m.w->env.hooks = hooks;
+    int hook = add_resource(
+        m.w,
+        (rlf_resource){.class = rlf_node_classes.resource[RLF_RESOURCE_HOOK],
+                       .name = "judge",
+                       .constructor = "host"},
+        NULL, 0);
+    if (hook < 0)
+        bail("%s", m.w->err.sentence);
+    rlf_call call = hook_call(&m, hook, "sample", 1);
+    json_t *fact = fact_of(&m, &call, 1);
+    ok(json_is_null(at(fact, "file")) && json_is_null(at(fact, "function")),
+       "a function of the host program has no file");
+    ok(json_is_array(at(fact, "lines")) && !json_array_size(at(fact, "lines")),
+       "and no lines");
+    has_number(fact, "results.judge", 0.5);
+    has_text(fact, "arguments.response", "12");
+    ok(json_is_null(at(fact, "same")), "nor is it called again");
+    is_int(calls, SAMPLES, "it is called once for each sample");
+    json_decref(fact);
+    unmake(&m);
+}
+
 int
 main(void)
 {
@@ -464,6 +706,10 @@ main(void)
     test_step();
     test_errors();
     test_respond();
+    test_trace_sample();
+    test_trace_group();
+    test_trace_errors();
+    test_trace_native();
     unlink(data_file);
     unlink(lua_file);
     return done();
