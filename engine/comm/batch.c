@@ -289,20 +289,27 @@ rlf_group_start(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
 
 /* -- waiting ------------------------------------------------------------ */
 
-void
-rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns)
+static void
+pause_once(rlf_comm *comm, uint32_t bell, uint64_t gone, uint64_t ns)
 {
     if (!comm->n_remote && !comm->polls) {
         rlf_futex_wait(&comm->bell, bell, comm->spin, ns);
         return;
     }
-    uint64_t gone = rlf_clock_now() - idle;
     if (gone >= YIELD_NS)
         rlf_futex_wait(&comm->bell, bell, false, ns < NAP_NS ? ns : NAP_NS);
     else if (comm->spin && gone < SPIN_NS)
         rlf_futex_relax();
     else
         sched_yield();
+}
+
+void
+rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns)
+{
+    uint64_t from = rlf_clock_now();
+    pause_once(comm, bell, from - idle, ns);
+    comm->waited += rlf_clock_now() - from;
 }
 
 /* The first request that keeps a batch from being done; NULL: none. */

@@ -119,6 +119,11 @@ uint64_t rlf_comm_sent(const rlf_comm *comm);
  * several ranks are one each, messages that it receives from others one each;
  * of what was recorded likewise. */
 uint64_t rlf_comm_met(const rlf_comm *comm);
+/* Nanoseconds that this rank's thread has done nothing so far but wait, for
+ * messages of other ranks, for their receivers, or for mail. Copying while it
+ * waits does not count, nor what a device waits for by itself. The rank's
+ * thread asks. */
+uint64_t rlf_comm_waited(const rlf_comm *comm);
 /* Names what this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
 /* "I am still working": restarts the limit of the ranks of this process that

@@ -113,6 +113,7 @@ struct rlf_comm {
     uint64_t n_moved; /* requests finished */
     uint64_t n_sent;  /* bytes of sends to others */
     uint64_t n_met;   /* collectives, messages received: rlf_comm_met */
+    uint64_t waited;  /* nanoseconds of pauses: rlf_comm_waited */
     char *staging;
     size_t staging_bytes;
     rlf_wait_state waiting;

@@ -383,6 +383,12 @@ rlf_comm_met(const rlf_comm *comm)
     return comm->n_met;
 }
 
+uint64_t
+rlf_comm_waited(const rlf_comm *comm)
+{
+    return comm->waited;
+}
+
 void
 rlf_comm_label(rlf_comm *comm, const char *node)
 {

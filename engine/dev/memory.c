@@ -3,6 +3,7 @@
 
 #include "engine/dev/cgroup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -45,4 +46,20 @@ rlf_host_memory_limit(void)
         limit.rlim_cur < least)
         least = limit.rlim_cur;
     return least;
+}
+
+/* What getrusage says has the peak of whatever the process was before it was
+ * this program. */
+uint64_t
+rlf_host_memory_peak(void)
+{
+    char line[256];
+    unsigned long long kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && !kilobytes && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %llu", &kilobytes) != 1)
+            kilobytes = 0;
+    if (status)
+        fclose(status);
+    return (uint64_t)kilobytes << 10;
 }

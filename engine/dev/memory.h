@@ -9,4 +9,8 @@
 /* Bytes; never 0. */
 uint64_t rlf_host_memory_limit(void);
 
+/* Bytes of the machine's memory that this process has had resident at most; 0:
+ * the system does not say. */
+uint64_t rlf_host_memory_peak(void);
+
 #endif

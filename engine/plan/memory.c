@@ -437,3 +437,16 @@ rlf_memory_is_missing(const rlf_err *err)
 {
     return err->status < 0 && strstr(err->sentence, MAY_USE) != NULL;
 }
+
+bool
+rlf_memory_same(const rlf_memory *a, const rlf_memory *b)
+{
+    bool same = a->rows.count == b->rows.count;
+    for (size_t i = 0; same && i < a->rows.count; i++) {
+        const rlf_memory_row *x = &a->rows.data[i], *y = &b->rows.data[i];
+        same = strcmp(x->owner, y->owner) == 0 &&
+               strcmp(x->purpose, y->purpose) == 0 && x->device == y->device &&
+               x->host == y->host;
+    }
+    return same;
+}

@@ -52,6 +52,8 @@ rlf_status rlf_memory_fits(const rlf_memory *memory,
                            const rlf_memory_room *room, int rank, rlf_err *err);
 /* Is it that error? */
 bool rlf_memory_is_missing(const rlf_err *err);
+/* Are they the same bytes for the same purposes? */
+bool rlf_memory_same(const rlf_memory *a, const rlf_memory *b);
 /* Device and host bytes of all rows. */
 uint64_t rlf_memory_total(const rlf_memory *memory);
 

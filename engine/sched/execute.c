@@ -2,6 +2,7 @@
  * controller is told of them. */
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
+#include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 #include "engine/order/tail.h"
 #include "engine/sched/measure.h"
@@ -333,15 +334,49 @@ time_of(const rlf_node_class *class)
                                             : RLF_TIMES;
 }
 
+/* Two clocks of a rank's thread: that of the wall, and nanoseconds in which it
+ * has waited for others. */
+typedef struct clocks {
+    uint64_t now, waited;
+} clocks;
+
+static uint64_t
+waited(const rlf_rank *rank)
+{
+    return rank->comm ? rlf_comm_waited(rank->comm) : 0;
+}
+
+static clocks
+clocks_now(const rlf_rank *rank)
+{
+    return (clocks){rlf_clock_now(), waited(rank)};
+}
+
+/* Adds the seconds since then to those of the node, and without the waiting to
+ * the rank's own. */
 static void
-add_time(rlf_rank *rank, const rlf_node *node, uint64_t from)
+add_time(rlf_rank *rank, const rlf_node *node, bool moves, clocks from)
 {
     int which = time_of(node->class);
-    double seconds = rlf_clock_since(from);
+    double seconds = rlf_clock_since(from.now);
+    double own = seconds - (double)(waited(rank) - from.waited) * 1e-9;
+    if (moves) {
+        rank->own[RLF_OWN_MOVE] += own;
+        return;
+    }
     if (rank->calls)
         rank->calls[node->id] += seconds;
-    if (which < RLF_TIMES)
-        rank->seconds[which] += seconds;
+    if (which == RLF_TIMES)
+        return;
+    rank->seconds[which] += seconds;
+    rank->own[which] += own;
+}
+
+static bool
+is_move(rlf_do kind)
+{
+    return kind == RLF_DO_EDGE || kind == RLF_DO_MOVE ||
+           kind == RLF_DO_WEIGHTS;
 }
 
 /* Does anyone want to know how long the command takes? The clock is not read
@@ -349,8 +384,10 @@ add_time(rlf_rank *rank, const rlf_node *node, uint64_t from)
 static bool
 is_timed(const rlf_rank *rank, const rlf_rank_command *command)
 {
-    return (command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN) &&
-           (rank->calls || time_of(node_of(rank, command)->class) < RLF_TIMES);
+    return is_move(command->kind) ||
+           ((command->kind == RLF_DO_OPEN || command->kind == RLF_DO_RUN) &&
+            (rank->calls ||
+             time_of(node_of(rank, command)->class) < RLF_TIMES));
 }
 
 /* Notes what is done now, for other threads that ask. */
@@ -386,15 +423,15 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     const rlf_node *node = s->call.node;
     rank->now = rlf_rank_step(rank, rank->generation);
     set_doing(rank, node->id);
-    uint64_t from = rlf_clock_now();
+    clocks from = clocks_now(rank);
     s->call.rows = NULL;
     s->call.n_rows = 0;
     rlf_status status = sample(rank, s, err);
-    add_time(rank, node, from);
+    add_time(rank, node, false, from);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
-        trace(rank, node, rlf_do_words[RLF_DO_RUN], from,
+        trace(rank, node, rlf_do_words[RLF_DO_RUN], from.now,
               (rlf_trace_details){.count = s->call.n_rows});
     return status;
 }
@@ -491,6 +528,10 @@ execute_begin(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     rank->wants_checkpoint = false;
     rank->env.step = command->step;
     memset(rank->seconds, 0, sizeof rank->seconds);
+    memset(rank->own, 0, sizeof rank->own);
+    const clocks now = clocks_now(rank);
+    rank->began = now.now;
+    rank->waited = now.waited;
     if (rank->calls)
         memset(rank->calls, 0, rank->graph->nodes.count * sizeof *rank->calls);
     uint32_t last = command->step + rank->graph->ahead;
@@ -524,6 +565,33 @@ tell_step(rlf_rank *rank, int step, rlf_rank_event *out)
     out->n_steps = (uint32_t)rank->n_steps;
 }
 
+/* The first rank of a process tells of that. */
+static bool
+tells_of_process(const rlf_rank *rank)
+{
+    return !rank->comm ||
+           rank->rank % rlf_comm_world_local(rlf_comm_world_of(rank->comm)) ==
+               0;
+}
+
+/* The rank's own time and memory in the step that ends now. */
+static void
+tell_own(rlf_rank *rank, rlf_rank_event *out)
+{
+    double known = 0;
+    rank->own[RLF_OWN_WAIT] = (double)(waited(rank) - rank->waited) * 1e-9;
+    for (int i = 0; i < RLF_OWN_REST; i++)
+        known += rank->own[i];
+    double rest = rlf_clock_since(rank->began) - known;
+    rank->own[RLF_OWN_REST] = rest > 0 ? rest : 0;
+    out->own = rank->own;
+    out->n_own = RLF_OWN_TIMES;
+    out->device_peak = rank->device->peak;
+    out->pools = rlf_rank_pool_bytes(rank);
+    if (tells_of_process(rank))
+        out->process_peak = rlf_host_memory_peak();
+}
+
 static rlf_status
 execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
@@ -535,6 +603,7 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     if (rank->calls)
         event.n_calls = (uint32_t)rank->graph->nodes.count;
     RLF_TRY(rlf_rank_keep_sent(rank, 0, err));
+    tell_own(rank, &event);
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
     return tell(rank, &event, err);
 }
@@ -712,18 +781,18 @@ rlf_rank_execute(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
     bool timed = is_timed(rank, command);
-    uint64_t from = timed || rank->env.trace ? rlf_clock_now() : 0;
+    clocks from = timed || rank->env.trace ? clocks_now(rank) : (clocks){0};
     rlf_status status = execute[command->kind](rank, command, err);
     if (status >= 0)
         measure(rank, command, measured);
     if (timed)
-        add_time(rank, node, from);
+        add_time(rank, node, is_move(command->kind), from);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace && command->kind != RLF_DO_WEIGHTS)
-        trace(rank, node, rlf_do_words[command->kind], from,
+        trace(rank, node, rlf_do_words[command->kind], from.now,
               details_of(rank, command));
     return status;
 }

@@ -24,7 +24,8 @@
 
 const char *const rlf_journal_names[RLF_JOURNALS] = {"metrics.jsonl",
                                                      "samples.jsonl",
-                                                     "tokens.jsonl"};
+                                                     "tokens.jsonl",
+                                                     "ranks.jsonl"};
 
 static const char *
 path_of(const char *dir, rlf_arena *arena)

@@ -189,6 +189,8 @@ rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
 {
     *out = (rlf_needs){.memory.arena = arena, .limit = rank->limit};
     rlf_rank_memory(rank, &out->memory);
+    if (!rank->options->dry)
+        return;
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_sizes sizes = rlf_opened_sizes(&opened, arena);
     for (size_t i = 0; i < rank->graph->nodes.count; i++) {
@@ -196,6 +198,15 @@ rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
         rlf_cost_add(&out->work, &cost, 1);
         out->runs += sizes.runs[i];
     }
+}
+
+uint64_t
+rlf_rank_pool_bytes(const rlf_rank *rank)
+{
+    uint64_t bytes = rlf_arena_used(rank->env.pool);
+    for (int i = 0; i < rank->n_steps; i++)
+        bytes += rlf_arena_used(rank->steps[i].env.pool);
+    return bytes;
 }
 
 /* Memory for all that is opened, once it is known to fit. */

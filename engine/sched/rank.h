@@ -74,6 +74,8 @@ typedef struct rlf_rank {
     rank_step *now;            /* the step of the command in hand */
     double seconds[RLF_TIMES]; /* seconds since the present step began, by
                                   purpose */
+    double own[RLF_OWN_TIMES]; /* seconds since then, without waiting */
+    uint64_t began, waited;    /* clock, and nanoseconds waited, then */
     double *calls;   /* per node: seconds since then; NULL: not asked for */
     int generation;  /* the instance that is a generation at work; -1: none */
     /* Turns of the generation that were not reported yet. */
@@ -116,8 +118,11 @@ void rlf_rank_close(rlf_rank *rank);
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
 /* Adds its memory by purpose. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
-/* Counts its memory by purpose, its limit and its work, in `arena`. */
+/* Counts its memory by purpose and its limit, and of a dry run its work, in
+ * `arena`. */
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
+/* Bytes of its pools, of all steps under way. */
+uint64_t rlf_rank_pool_bytes(const rlf_rank *rank);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
 

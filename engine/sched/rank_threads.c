@@ -40,7 +40,6 @@ struct rlf_rank_threads {
     member *members;
     int n_local, n_ranks;
     int threads, run_threads;
-    bool asks;                      /* what each rank needs */
     double patience, step_patience; /* see rlf_rank_threads_options */
     pthread_mutex_t lock;
     pthread_cond_t one_ended;
@@ -210,14 +209,12 @@ say_ready(member *m, rlf_err *err)
                             .plan = m->rank->plan->digest};
     rlf_needs needs;
     rlf_arena *arena = rlf_arena_new();
-    if (m->rank_threads->asks) {
-        rlf_rank_needs(m->rank, arena, &needs);
-        ready.n_memory = (uint32_t)needs.memory.rows.count;
-        ready.memory = needs.memory.rows.data;
-        ready.limit = needs.limit;
-        ready.work = needs.work;
-        ready.runs = needs.runs;
-    }
+    rlf_rank_needs(m->rank, arena, &needs);
+    ready.n_memory = (uint32_t)needs.memory.rows.count;
+    ready.memory = needs.memory.rows.data;
+    ready.limit = needs.limit;
+    ready.work = needs.work;
+    ready.runs = needs.runs;
     rlf_status status = tell(m, &ready, err);
     rlf_arena_free(arena);
     return status;
@@ -530,8 +527,7 @@ await_ready(rlf_rank_threads *rank_threads, rlf_digest plan,
         RLF_TRY(status);
         RLF_TRY(check_plan(&event, plan, err));
         open[event.rank] = true;
-        if (options->needs)
-            options->needs[event.rank] = needs_of(&event, options->arena);
+        options->needs[event.rank] = needs_of(&event, options->arena);
     }
     return RLF_OK;
 }
@@ -545,7 +541,6 @@ rlf_rank_threads_open(rlf_rank *ranks, const rlf_rank_threads_options *options,
     rlf_rank_threads *rank_threads = rlf_calloc(1, sizeof *rank_threads);
     rank_threads->world = world;
     rank_threads->n_local = n_local;
-    rank_threads->asks = options->needs != NULL;
     rank_threads->patience = options->patience;
     rank_threads->step_patience = options->step_patience;
     pthread_mutex_init(&rank_threads->lock, NULL);

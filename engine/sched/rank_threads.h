@@ -21,7 +21,7 @@ typedef struct rlf_rank_threads_options {
     double step_patience; /* the same in a step, in which ranks look whether the
                              controller is there; 0: they do not */
     rlf_needs *needs;     /* per rank of the run, to be filled in process 0 with
-                             what is in `arena`; NULL: not asked for */
+                             what is in `arena` */
     rlf_arena *arena;
 } rlf_rank_threads_options;
 

@@ -16,6 +16,12 @@ const char *const rlf_time_names[RLF_TIMES] = {[RLF_TIME_GENERATE] = "generate",
                                                [RLF_TIME_TRAIN] = "train",
                                                [RLF_TIME_LUA] = "lua"};
 
+const char *const rlf_own_time_names[RLF_OWN_TIMES] = {
+    [RLF_TIME_GENERATE] = "generate", [RLF_TIME_READ] = "read",
+    [RLF_TIME_TRAIN] = "train",       [RLF_TIME_LUA] = "lua",
+    [RLF_OWN_MOVE] = "move",          [RLF_OWN_WAIT] = "wait",
+    [RLF_OWN_REST] = "rest"};
+
 static rlf_status
 tell(void *sink, const rlf_rank_event *event, rlf_err *err)
 {
@@ -83,8 +89,8 @@ rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
     run->calls = RLF_NEW_ARRAY(run->kept, double, n_calls);
     run->called = RLF_NEW_ARRAY(run->kept, uint32_t, n_calls);
     run->ended_steps = RLF_NEW_ARRAY(run->kept, uint32_t, plan->ranks);
-    if (options->dry)
-        run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
+    run->own = RLF_NEW_ARRAY(run->kept, rlf_rank_use, plan->ranks);
+    run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
     *out = run;
     run->control = rlf_control_new(plan, options->policy);
     rlf_status status;
@@ -93,7 +99,7 @@ rlf_run_open(const rlf_plan *plan, const rlf_run_options *options, rlf_err *err,
     } else {
         make_ranks(run, 1, 0);
         status = rlf_rank_open(&run->ranks[0], options->threads, 0, err);
-        if (status >= 0 && run->needs)
+        if (status >= 0)
             rlf_rank_needs(&run->ranks[0], run->kept, &run->needs[0]);
     }
     if (status < 0)
@@ -171,6 +177,23 @@ double
 rlf_run_seconds(const rlf_run *run, int which)
 {
     return run->seconds[which] / run->plan->ranks;
+}
+
+rlf_rank_use
+rlf_run_rank(const rlf_run *run, int rank, double seconds)
+{
+    rlf_rank_use own = run->own[rank];
+    double known = 0;
+    int first = rank;
+    for (int i = 0; i < RLF_OWN_TIMES; i++)
+        known += own.seconds[i];
+    /* before its first command of the step and behind its last one */
+    if (seconds > known)
+        own.seconds[run->rank_threads ? RLF_OWN_WAIT : RLF_OWN_REST] +=
+            seconds - known;
+    while (!own.process && first-- > 0) /* the first of its process knows */
+        own.process = run->own[first].process;
+    return own;
 }
 
 double
@@ -266,11 +289,7 @@ rlf_run_device_bytes(const rlf_run *run)
 uint64_t
 rlf_run_pool_bytes(const rlf_run *run)
 {
-    const rlf_rank *rank = &run->ranks[0];
-    uint64_t bytes = rlf_arena_used(rank->env.pool);
-    for (int i = 0; i < rank->n_steps; i++)
-        bytes += rlf_arena_used(rank->steps[i].env.pool);
-    return bytes;
+    return rlf_rank_pool_bytes(&run->ranks[0]);
 }
 
 void

@@ -38,6 +38,28 @@ enum {
 };
 extern const char *const rlf_time_names[RLF_TIMES]; /* "generate" */
 
+/* What a rank's own time in a step goes to: the kinds above, without waiting
+ * for others in them; rows and weights from rank to rank; waiting; and all
+ * else: expressions, data, the controller where there is one rank. */
+enum {
+    RLF_OWN_MOVE = RLF_TIMES,
+    RLF_OWN_WAIT,
+    RLF_OWN_REST,
+    RLF_OWN_TIMES
+};
+extern const char *const rlf_own_time_names[RLF_OWN_TIMES];
+
+/* The last step of one rank. */
+typedef struct rlf_rank_use {
+    double seconds[RLF_OWN_TIMES]; /* that add up to those of the step */
+    uint64_t device; /* bytes of its device that it has had at most, since it
+                        was opened */
+    uint64_t pools;  /* bytes of the machine's memory that the values of the
+                        steps under way take when the step ends */
+    uint64_t process; /* bytes of the machine that its process has had resident
+                         at most; 0: not known */
+} rlf_rank_use;
+
 enum { RLF_PATIENCE_FILES = 10 };
 
 /* The files beside the checkpoints that a run appends to. */
@@ -45,6 +67,7 @@ enum {
     RLF_JOURNAL_METRICS,
     RLF_JOURNAL_SAMPLES,
     RLF_JOURNAL_TOKENS, /* the list of the files in tokens/ */
+    RLF_JOURNAL_RANKS,
     RLF_JOURNALS
 };
 extern const char *const rlf_journal_names[RLF_JOURNALS];
@@ -218,6 +241,11 @@ const rlf_column *rlf_run_column(const rlf_run *run, int value);
 /* Seconds of the last step that went to one of RLF_TIMES: the mean of all
  * ranks, so that with the rest they add up to the step's. */
 double rlf_run_seconds(const rlf_run *run, int which);
+/* The last step of a rank, whose seconds add up to `seconds`, those of the
+ * step. It waits while it has nothing to do before its next command, or for
+ * messages of other ranks; what a device waits for by itself counts to what it
+ * does. */
+rlf_rank_use rlf_run_rank(const rlf_run *run, int rank, double seconds);
 /* Seconds that a node keeps the rank which it keeps longest, waiting in it for
  * others included: the mean of the steps since the run was opened in which it
  * took any; the first step, in which much is done for the first time, counts
@@ -227,7 +255,8 @@ double rlf_run_call_seconds(const rlf_run *run, int node);
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them. */
 rlf_opened rlf_run_opened(const rlf_run *run);
-/* The needs of any rank of the run: in process 0, where it is dry. */
+/* The needs of any rank of the run, in process 0; work and runs only where it
+ * is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
 /* The text of what decides the bits of products on the run's devices, beside
  * their kind and the type (rlf_backend.choose), the same on all ranks, or "".

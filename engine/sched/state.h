@@ -23,7 +23,7 @@ struct rlf_run {
     rlf_control *control;
     rlf_arena *arena; /* the arena of what is told and heard in one step */
     rlf_arena *kept;  /* the arena of what lasts as long as the run */
-    rlf_needs *needs; /* per rank, in `kept`; NULL unless the run is dry */
+    rlf_needs *needs; /* per rank, in `kept` */
     /* The other ranks; NULL: there is one, run inline. */
     rlf_rank_threads *rank_threads;
     rlf_rank *ranks; /* the ranks of this process */
@@ -37,6 +37,7 @@ struct rlf_run {
                             went on from; 0: there is none */
     double seconds[RLF_TIMES]; /* seconds of the last step, of all ranks
                                   together, by purpose */
+    rlf_rank_use *own; /* per rank: the last step, as the rank told of it */
     /* Since the run was opened, but for its first step where there are more:
      * [ranks][nodes] seconds, and steps in which it took any. */
     double *calls;

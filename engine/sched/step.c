@@ -27,6 +27,19 @@ add_calls(rlf_run *run, const rlf_rank_event *event)
     }
 }
 
+/* Keeps what a rank tells of its own time and memory in the step. */
+static void
+keep_own(rlf_run *run, const rlf_rank_event *event)
+{
+    rlf_rank_use *own = &run->own[event->rank];
+    if (event->n_own != RLF_OWN_TIMES)
+        return;
+    memcpy(own->seconds, event->own, sizeof own->seconds);
+    own->device = event->device_peak;
+    own->pools = event->pools;
+    own->process = event->process_peak;
+}
+
 static void
 log_event(const rlf_run *run, const rlf_rank_event *event)
 {
@@ -64,6 +77,7 @@ rlf_run_hear(rlf_run *run, const rlf_rank_event *event, rlf_err *err)
         return RLF_OK;
     }
     add_calls(run, event);
+    keep_own(run, event);
     for (uint32_t i = 0; i < RLF_TIMES && i < event->n_spent; i++)
         run->seconds[i] += event->spent[i];
     return rlf_controller_tell(run, event, err);

@@ -35,29 +35,16 @@ put_row(const char *owner, const char *purpose, uint64_t device, uint64_t host,
     rlf_buf_putc(out, '\n');
 }
 
-static bool
-same_memory(const rlf_memory *a, const rlf_memory *b)
-{
-    bool same = a->rows.count == b->rows.count;
-    for (size_t i = 0; same && i < a->rows.count; i++) {
-        const rlf_memory_row *x = &a->rows.data[i], *y = &b->rows.data[i];
-        same = strcmp(x->owner, y->owner) == 0 &&
-               strcmp(x->purpose, y->purpose) == 0 && x->device == y->device &&
-               x->host == y->host;
-    }
-    return same;
-}
-
 /* "rank 0", "ranks 0, 2": those that have what rank `first` has. */
 static void
 put_ranks(const rlf_needs *of, int n, int first, rlf_buf *out)
 {
     int like = 0;
     for (int i = first; i < n; i++)
-        like += same_memory(&of[first].memory, &of[i].memory);
+        like += rlf_memory_same(&of[first].memory, &of[i].memory);
     rlf_buf_printf(out, "%s %d", like > 1 ? "ranks" : "rank", first);
     for (int i = first + 1; i < n; i++)
-        if (same_memory(&of[first].memory, &of[i].memory))
+        if (rlf_memory_same(&of[first].memory, &of[i].memory))
             rlf_buf_printf(out, ", %d", i);
 }
 
@@ -71,7 +58,7 @@ put_memory(const rlf_needs *of, int n, rlf_buf *out)
         uint64_t device = 0, host = 0;
         bool told = false;
         for (int i = 0; i < rank; i++)
-            told |= same_memory(&of[i].memory, m);
+            told |= rlf_memory_same(&of[i].memory, m);
         if (told)
             continue;
         rlf_buf_printf(out, "\nmemory of ");

@@ -22,6 +22,7 @@ static const struct {
     {"metrics.jsonl", false, true, true},
     {"samples.jsonl", false, true, true},
     {"tokens.jsonl", false, true, true},
+    {"ranks.jsonl", false, true, true},
     {"tokens", true, true, false},
     {"tensorboard", true, false, false},
     {"trackio", true, false, false},

@@ -1,4 +1,4 @@
-/* The journals of a run, metrics.jsonl and samples.jsonl: lines are appended,
+/* The journals of a run, metrics.jsonl and others: lines are appended,
  * a checkpoint knows how many bytes there were and their checksum, and a resume
  * holds the files against that.
  *
@@ -307,7 +307,8 @@ take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
     static const char *const in_each[RLF_JOURNALS] = {
         [RLF_JOURNAL_METRICS] = "seconds",
         [RLF_JOURNAL_SAMPLES] = "response",
-        [RLF_JOURNAL_TOKENS] = "crc32"};
+        [RLF_JOURNAL_TOKENS] = "crc32",
+        [RLF_JOURNAL_RANKS] = "rank"};
     json_t *root = NULL;
     rlf_err ignored = RLF_ERR_NONE;
     int64_t of = 0;
@@ -316,7 +317,7 @@ take_line(const rlf_buf *line, int which, uint32_t most, bool behind,
                 rlf_json_as_int(json_object_get(root, "step"), &of) &&
                 (!behind || json_object_get(root, in_each[which]));
     json_decref(root);
-    bool one = which != RLF_JOURNAL_SAMPLES;
+    bool one = which == RLF_JOURNAL_METRICS || which == RLF_JOURNAL_TOKENS;
     bool each = which == RLF_JOURNAL_METRICS;
     int64_t least = one ? *last + 1 : *last;
     if (!good || of < least || of < 1 || of > (int64_t)most ||

@@ -160,6 +160,46 @@ put_plan(const rlf_session *s, rlf_buf *out)
 }
 
 static void
+put_memory_row(const rlf_memory_row *row, rlf_buf *out)
+{
+    put_text(out, "{", "owner", row->owner);
+    put_text(out, ",", "purpose", row->purpose);
+    rlf_buf_printf(out,
+                   ",\"device\":%" PRIu64 ",\"host\":%" PRIu64 "}",
+                   row->device, row->host);
+}
+
+/* The memory that each rank is to take by purpose, as rlflow check prints it:
+ * ranks that have the same are together. */
+static void
+put_memory(const rlf_session *s, rlf_buf *out)
+{
+    const rlf_needs *of = rlf_run_needs(s->run, 0);
+    bool *told = RLF_NEW_ARRAY(s->arena, bool, s->plan->ranks);
+    const char *between = ",\"memory\":[";
+    for (int rank = 0; rank < s->plan->ranks; rank++) {
+        const rlf_memory *m = &of[rank].memory;
+        if (told[rank])
+            continue;
+        rlf_buf_printf(out, "%s{\"ranks\":[%d", between, rank);
+        for (int i = rank + 1; i < s->plan->ranks; i++) {
+            if (told[i] || !rlf_memory_same(m, &of[i].memory))
+                continue;
+            told[i] = true;
+            rlf_buf_printf(out, ",%d", i);
+        }
+        rlf_buf_puts(out, "],\"parts\":[");
+        for (size_t i = 0; i < m->rows.count; i++) {
+            rlf_buf_puts(out, i ? "," : "");
+            put_memory_row(&m->rows.data[i], out);
+        }
+        rlf_buf_puts(out, "]}");
+        between = ",";
+    }
+    rlf_buf_puts(out, "]");
+}
+
+static void
 put_start(const rlf_session *s, rlf_buf *out)
 {
     const char *isa = rlf_run_isa(s->run), *launcher = rlf_comm_launcher();
@@ -183,6 +223,7 @@ put_start(const rlf_session *s, rlf_buf *out)
     if (launcher)
         put_text(out, ",", "launcher", launcher);
     rlf_buf_printf(out, ",\"processes\":[%s]", s->directory.processes);
+    put_memory(s, out);
 }
 
 /* ---- the starts before ---- */

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -360,6 +361,28 @@ put_metrics(const rlf_session *session, rlf_buf *out)
     rlf_buf_free(&metrics);
 }
 
+/* A line for each rank, flat as those of metrics. */
+static void
+put_ranks(const rlf_session *session, rlf_buf *out)
+{
+    for (int r = 0; r < session->plan->ranks; r++) {
+        rlf_rank_use own =
+            rlf_run_rank(session->run, r, session->steps.seconds);
+        rlf_buf_printf(out, "{\"step\":%u,\"rank\":%d,\"seconds\":%.6f",
+                       rlf_run_steps(session->run), r, session->steps.seconds);
+        for (int i = 0; i < RLF_OWN_TIMES; i++)
+            rlf_buf_printf(out, ",\"seconds.%s\":%.6f", rlf_own_time_names[i],
+                           own.seconds[i]);
+        rlf_buf_printf(out,
+                       ",\"memory.device\":%" PRIu64
+                       ",\"memory.step\":%" PRIu64,
+                       own.device, own.pools);
+        if (own.process)
+            rlf_buf_printf(out, ",\"memory.process\":%" PRIu64, own.process);
+        rlf_buf_puts(out, "}\n");
+    }
+}
+
 static rlf_status
 add_samples(void *arg, const char *lines, size_t n, rlf_err *err)
 {
@@ -374,11 +397,18 @@ add_step(rlf_session *session, rlf_err *err)
     put_metrics(session, &text);
     rlf_status status =
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
+    rlf_buf_clear(&text);
+    if (status >= 0) {
+        put_ranks(session, &text);
+        status =
+            rlf_journal_add(session, RLF_JOURNAL_RANKS, text.p, text.n, err);
+    }
     rlf_buf_free(&text);
     RLF_TRY(status);
     RLF_TRY(rlf_run_samples(session->run, session->options.samples, add_samples,
                             session, err));
-    rlf_tracing_span(session, "write", "metrics.jsonl, samples.jsonl", from);
+    rlf_tracing_span(session, "write", "metrics.jsonl, ranks.jsonl, samples.jsonl",
+                     from);
     from = rlf_tracing_now(session);
     RLF_TRY(rlf_tokens_step(session, err));
     if (session->options.record)
