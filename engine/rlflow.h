@@ -952,6 +952,30 @@ RLF_PUBLIC const rlf_recorded_metric *rlf_record_metric(rlf_record *record,
 RLF_PUBLIC const rlf_recorded_metric *
 rlf_record_metric_called(rlf_record *record, const char *name);
 
+/* Numbers of ranks, a row for each rank in each step, in the order of
+ * ranks.jsonl. */
+typedef struct rlf_recorded_rank_column {
+    const char *name;     /* "seconds", "seconds.wait", "memory.device" */
+    size_t n;             /* rows, the same for all columns */
+    const uint64_t *step; /* [n] */
+    const uint64_t *rank; /* [n] */
+    const double *value;  /* [n]; NaN: the row has none */
+} rlf_recorded_rank_column;
+
+/* The columns in the order of the file. */
+RLF_PUBLIC const rlf_recorded_rank_column *
+rlf_record_rank_column(rlf_record *record, size_t i);
+
+/* The memory that the last start of the run was to take for a purpose. */
+typedef struct rlf_recorded_need {
+    const char *owner, *purpose;
+    uint64_t device, host; /* bytes, as those of rlf_need */
+} rlf_recorded_need;
+
+/* Those of a rank, in the order in which rlflow check prints them. */
+RLF_PUBLIC const rlf_recorded_need *rlf_record_need(rlf_record *record,
+                                                    uint64_t rank, size_t i);
+
 /* A sample of samples.jsonl, in the order of that file. */
 typedef struct rlf_recorded_sample {
     uint64_t step;

@@ -269,6 +269,36 @@ rlf_record_tell_state(rlf_record *record, rlf_recorded_run *out)
             "steps");
 }
 
+bool
+rlf_record_find_need(const rlf_record *record, uint64_t rank, size_t i,
+                     rlf_recorded_need *out)
+{
+    const json_t *starts = json_object_get(record->facts.run, "starts");
+    size_t n = json_array_size(starts);
+    const json_t *list =
+        json_object_get(n ? json_array_get(starts, n - 1) : NULL, "memory");
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const json_t *group = json_array_get(list, k);
+        const json_t *ranks = json_object_get(group, "ranks");
+        int64_t is = -1;
+        size_t at = 0;
+        while (at < json_array_size(ranks) &&
+               !(rlf_json_as_int(json_array_get(ranks, at), &is) &&
+                 is == (int64_t)rank))
+            at++;
+        if (at == json_array_size(ranks))
+            continue;
+        const json_t *parts = json_object_get(group, "parts");
+        const json_t *part = json_array_get(parts, i);
+        *out = (rlf_recorded_need){.owner = text_at(part, "owner", ""),
+                                   .purpose = text_at(part, "purpose", ""),
+                                   .device = number_at(part, "device"),
+                                   .host = number_at(part, "host")};
+        return i < json_array_size(parts);
+    }
+    return false;
+}
+
 const rlf_recorded_input *
 rlf_record_program(const rlf_record *record)
 {

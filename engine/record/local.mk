@@ -2,7 +2,7 @@
 noinst_LIBRARIES += librecord.a
 librecord_a_SOURCES = \
 	%D%/difference.c %D%/facts.c %D%/findings.c %D%/metrics.c \
-	%D%/record.c %D%/record.h %D%/samples.c %D%/scan.c %D%/scan.h \
+	%D%/ranks.c %D%/record.c %D%/record.h %D%/samples.c %D%/scan.c %D%/scan.h \
 	%D%/growing.c %D%/growing.h %D%/text_difference.c
 
 check_PROGRAMS += tests/unit/record_read tests/unit/record_scan

@@ -82,6 +82,7 @@ read_all(rlf_record *r, rlf_err *err)
     uint64_t metrics = r->metrics.tail.at, samples = r->samples.tail.at;
     RLF_TRY(rlf_record_read_facts(r, err, &changed));
     RLF_TRY(rlf_record_read_metrics(r, err));
+    RLF_TRY(rlf_record_read_ranks(r, err));
     RLF_TRY(rlf_record_read_samples(r, err));
     changed |= metrics != r->metrics.tail.at || samples != r->samples.tail.at;
     if (changed) {
@@ -103,6 +104,7 @@ rlf_record_open(const char *directory)
     r->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     r->directory = rlf_arena_strdup(r->arena, directory ? directory : "");
     r->metrics_path = rlf_record_path(r, r->arena, "metrics.jsonl");
+    r->ranks_path = rlf_record_path(r, r->arena, "ranks.jsonl");
     r->samples_path = rlf_record_path(r, r->arena, "samples.jsonl");
     if (!directory)
         rlf_fail(&r->err, RLF_USAGE, "rlf_record_open: directory is NULL");
@@ -129,6 +131,7 @@ rlf_record_close(rlf_record *r)
     if (!r)
         return;
     rlf_metric_table_free(&r->metrics);
+    rlf_rank_table_free(&r->ranks);
     rlf_sample_table_free(&r->samples);
     rlf_record_facts_free(&r->facts);
     rlf_infile_close(r->texts);
@@ -284,6 +287,29 @@ rlf_record_metric_called(rlf_record *r, const char *name)
 {
     const rlf_metric_column *c = r && name ? rlf_metric_find(r, name) : NULL;
     return c ? give_metric(r, c) : NULL;
+}
+
+/* ---- ranks ---- */
+
+const rlf_recorded_rank_column *
+rlf_record_rank_column(rlf_record *r, size_t i)
+{
+    if (!r || i >= r->ranks.columns.count)
+        return NULL;
+    const rlf_rank_table *t = &r->ranks;
+    r->rank_column =
+        (rlf_recorded_rank_column){.name = t->columns.data[i].name,
+                                   .n = t->step.count,
+                                   .step = t->step.data,
+                                   .rank = t->rank.data,
+                                   .value = t->columns.data[i].value.data};
+    return &r->rank_column;
+}
+
+const rlf_recorded_need *
+rlf_record_need(rlf_record *r, uint64_t rank, size_t i)
+{
+    return r && rlf_record_find_need(r, rank, i, &r->need) ? &r->need : NULL;
 }
 
 /* ---- samples ---- */

@@ -45,6 +45,28 @@ const rlf_metric_column *rlf_metric_find(const rlf_record *record,
 /* Is it a number of seconds, in which equal runs differ? */
 bool rlf_metric_is_time(const char *name);
 
+/* ---- ranks.jsonl (ranks.c) ---- */
+
+typedef struct rlf_rank_column {
+    const char *name;
+    RLF_VEC(double) value; /* of each row */
+} rlf_rank_column;
+
+typedef struct rlf_rank_table {
+    rlf_growing tail;
+    rlf_arena *arena; /* of names */
+    RLF_VEC(uint64_t) step;
+    RLF_VEC(uint64_t) rank; /* of each row, as the step */
+    RLF_VEC(rlf_rank_column) columns;
+    uint64_t most; /* one more than the highest rank */
+} rlf_rank_table;
+
+rlf_status rlf_record_read_ranks(rlf_record *record, rlf_err *err);
+void rlf_rank_table_free(rlf_rank_table *table);
+/* NULL: there is none of that name. */
+const rlf_rank_column *rlf_rank_find(const rlf_record *record,
+                                     const char *name);
+
 /* ---- samples.jsonl (samples.c) ---- */
 
 typedef struct rlf_sample_entry {
@@ -99,6 +121,10 @@ rlf_status rlf_record_read_facts(rlf_record *record, rlf_err *err,
 void rlf_record_facts_free(rlf_record_facts *facts);
 /* The state of the run, with its words. */
 void rlf_record_tell_state(rlf_record *record, rlf_recorded_run *out);
+/* What the last start of the run counted for purpose i of that rank; false:
+ * there are fewer. */
+bool rlf_record_find_need(const rlf_record *record, uint64_t rank, size_t i,
+                          rlf_recorded_need *out);
 /* The program as the run has kept it: its file in the directory, or NULL. */
 const rlf_recorded_input *rlf_record_program(const rlf_record *record);
 
@@ -117,11 +143,12 @@ void rlf_text_difference(rlf_str a, rlf_str b, rlf_buf *out);
 enum { RLF_NOTES_MOST = 100 };
 
 struct rlf_record {
-    const char *directory, *metrics_path, *samples_path;
+    const char *directory, *metrics_path, *samples_path, *ranks_path;
     rlf_arena *arena; /* to its end */
     locale_t locale;  /* numbers with a decimal point */
     rlf_err err;
     rlf_metric_table metrics;
+    rlf_rank_table ranks;
     rlf_sample_table samples;
     rlf_record_facts facts;
     uint64_t reads;
@@ -141,6 +168,8 @@ struct rlf_record {
     /* What questions return. */
     rlf_recorded_run run;
     rlf_recorded_metric metric;
+    rlf_recorded_rank_column rank_column;
+    rlf_recorded_need need;
     rlf_recorded_sample sample;
     rlf_buf message, line, text, file, state_text, note;
 };

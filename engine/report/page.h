@@ -49,6 +49,10 @@ void rlf_page_facts(rlf_page *page, const rlf_report_run *run);
 void rlf_page_metrics(rlf_page *page, const rlf_record *record);
 void rlf_page_metric_numbers(rlf_page *page, const rlf_record *record,
                              size_t run);
+/* What ranks did with their time, likewise. */
+void rlf_page_ranks(rlf_page *page, const rlf_record *record);
+void rlf_page_rank_numbers(rlf_page *page, const rlf_record *record,
+                           size_t run);
 /* The samples as a member; their numbers; their lines. */
 void rlf_page_samples(rlf_page *page, const rlf_record *record);
 /* The number of the first sample of each block of lines, as a member. */

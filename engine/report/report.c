@@ -60,6 +60,7 @@ put_data(rlf_page *page, const rlf_report_run *runs, size_t n, bool live,
         rlf_page_puts(page, i ? ",\n{" : "\n{");
         rlf_page_facts(page, &runs[i]);
         rlf_page_metrics(page, runs[i].record);
+        rlf_page_ranks(page, runs[i].record);
         rlf_page_samples(page, runs[i].record);
         rlf_page_tokens_list(page, tokens[i]);
         rlf_page_puts(page, "}");
@@ -78,6 +79,8 @@ put_page(rlf_page *page, const rlf_report_run *runs, size_t n, bool live,
     put_data(page, runs, n, live, tokens);
     for (size_t i = 0; i < n; i++)
         rlf_page_metric_numbers(page, runs[i].record, i);
+    for (size_t i = 0; i < n; i++)
+        rlf_page_rank_numbers(page, runs[i].record, i);
     rlf_page_puts(page, "<script>\n");
     rlf_page_puts(page, rlf_page_script);
     rlf_page_puts(page, "</script>\n");

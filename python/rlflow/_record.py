@@ -58,6 +58,20 @@ class Record:
         return found
 
     @property
+    def ranks(self):
+        """What each rank did with each step: columns of one length, a row for
+        each rank in each step, as pandas.DataFrame(record.ranks) takes them."""
+        found, i = {}, 0
+        while at := lib.rlf_record_rank_column(self._alive(), i):
+            c = at.contents
+            if not i:
+                found["step"] = array("Q", c.step[: c.n])
+                found["rank"] = array("Q", c.rank[: c.n])
+            found[text(c.name)] = array("d", c.value[: c.n])
+            i += 1
+        return found
+
+    @property
     def findings(self):
         """What is worth a look: sentences with their steps."""
         found = []

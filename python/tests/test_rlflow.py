@@ -171,6 +171,13 @@ class Runs(unittest.TestCase):
                 self.assertEqual(list(steps), [1, 2, 3])
                 self.assertEqual(list(values), [m["reward"] for m in want])
                 self.assertEqual(record.run["state"], "done")
+                ranks = record.ranks
+                self.assertEqual(list(ranks["step"]), [1, 2, 3])
+                self.assertEqual(list(ranks["rank"]), [0, 0, 0])
+                for i, whole in enumerate(ranks["seconds"]):
+                    parts = [v[i] for k, v in ranks.items()
+                             if k.startswith("seconds.")]
+                    self.assertAlmostEqual(sum(parts), whole, delta=1e-5)
                 self.assertEqual(len(list(record.samples(step=2))), 8)
 
     def test_threads(self):

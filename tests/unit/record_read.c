@@ -109,6 +109,57 @@ test_metrics(void)
     rlf_record_close(r);
 }
 
+/* ---- ranks ---- */
+
+/* The number of that column in row i. */
+static double
+of_rank(rlf_record *r, const char *name, size_t i)
+{
+    const rlf_recorded_rank_column *c;
+    for (size_t k = 0; (c = rlf_record_rank_column(r, k)); k++)
+        if (strcmp(c->name, name) == 0 && i < c->n)
+            return c->value[i];
+    return -12345;
+}
+
+static void
+test_ranks(void)
+{
+    folder("r");
+    put(arena, "r/metrics.jsonl", "{\"step\":1}\n{\"step\":2}\n");
+    put(arena, "r/ranks.jsonl",
+        "{\"step\":1,\"rank\":0,\"seconds\":2,\"seconds.wait\":0.5}\n"
+        "{\"step\":1,\"rank\":1,\"seconds\":2,\"seconds.wait\":1.5}\n"
+        "{\"step\":2,\"rank\":1,\"seconds\":3,\"memory.process\":9}\n"
+        "{\"step\":2,\"rank\":-1}\n{\"step\":2}\n{\"rank\":0}\n"
+        "{\"step\":2,\"rank\":0.5}\n{\"step\":2,\"rank\":99999999}\n"
+        "{\"step\":2,\"rank\":0,\"sec");
+    rlf_record *r = opened("r");
+    const rlf_recorded_rank_column *c = rlf_record_rank_column(r, 0);
+    ok(c && strcmp(c->name, "seconds") == 0 && c->n == 3, "rows of ranks");
+    ok(c->step[2] == 2 && c->rank[1] == 1 && c->rank[0] == 0,
+       "... with step and rank");
+    near(of_rank(r, "seconds.wait", 1), 1.5, 0, "... and their numbers");
+    ok(isnan(of_rank(r, "seconds.wait", 2)) &&
+           isnan(of_rank(r, "memory.process", 0)),
+       "what a row does not have is NaN");
+    near(of_rank(r, "memory.process", 2), 9, 0, "a column that comes later");
+    ok(!rlf_record_rank_column(r, 3), "there are no more columns");
+    is_int((int64_t)notes_of(r), 5, "lines that are of no rank are noted");
+    ok(strstr(rlf_record_note(r, 0), "/ranks.jsonl:4 is left out: it has no "
+                                     "step, or no rank") != NULL,
+       "... with file, line and reason");
+    append("r/ranks.jsonl", "onds\":7}\n");
+    rlf_record_refresh(r);
+    near(of_rank(r, "seconds", 3), 7, 0, "the rest of half a line");
+    put(arena, "r/ranks.jsonl", "{\"step\":1,\"rank\":0,\"seconds\":4}\n");
+    rlf_record_refresh(r);
+    c = rlf_record_rank_column(r, 0);
+    ok(c->n == 1 && c->value[0] == 4 && !rlf_record_rank_column(r, 1),
+       "a file that was cut is read again");
+    rlf_record_close(r);
+}
+
 static void
 test_bad_lines(void)
 {
@@ -240,7 +291,10 @@ static const char run_json[] =
     "\"resume\":false,\"step\":0,\"steps\":9,\"ranks\":2,\"device\":\"cpu\","
     "\"options\":{\"--seed\":\"1\"},\"processes\":[{\"host\":\"h\"}],"
     "\"end\":{\"how\":\"killed\",\"in\":\"actor.update\"}},{\"resume\":true,"
-    "\"step\":4,\"steps\":9,\"warned\":[{\"step\":5,\"text\":\"odd\\n\"}]%s}]}";
+    "\"step\":4,\"steps\":9,\"warned\":[{\"step\":5,\"text\":\"odd\\n\"}],"
+    "\"memory\":[{\"ranks\":[0,2],\"parts\":[{\"owner\":\"actor\","
+    "\"purpose\":\"weights\",\"device\":7,\"host\":1}]},{\"ranks\":[1],"
+    "\"parts\":[{\"owner\":\"x\"},{\"owner\":\"y\"}]}]%s}]}";
 
 static void
 put_run(const char *end)
@@ -280,6 +334,16 @@ test_facts(void)
     is_str(s->host, "h", "... and where it ran");
     s = rlf_record_start(r, 1);
     ok(s->resume && s->step == 4 && !s->how, "the resume");
+    const rlf_recorded_need *need = rlf_record_need(r, 2, 0);
+    ok(need && strcmp(need->owner, "actor") == 0 &&
+           strcmp(need->purpose, "weights") == 0 && need->device == 7 &&
+           need->host == 1,
+       "what a rank of it was to take");
+    need = rlf_record_need(r, 1, 1);
+    ok(need && strcmp(need->owner, "y") == 0, "... of another rank");
+    ok(!rlf_record_need(r, 2, 1) && !rlf_record_need(r, 1, 2) &&
+           !rlf_record_need(r, 3, 0),
+       "... and no more");
     ok(rlf_record_checkpoint(r, 0)->step == 4 &&
            rlf_record_checkpoint(r, 0)->there &&
            rlf_record_checkpoint(r, 1)->step == 6 &&
@@ -322,6 +386,7 @@ test_refused(void)
     rlf_record_close(NULL);
     ok(rlf_record_status(NULL) == RLF_RESULT_MEMORY && !rlf_record_run(NULL) &&
            !rlf_record_finding(NULL, 0) && !rlf_record_note(NULL, 0) &&
+           !rlf_record_rank_column(NULL, 0) && !rlf_record_need(NULL, 0, 0) &&
            !rlf_record_difference(NULL, NULL, 0),
        "no record");
 }
@@ -429,6 +494,7 @@ main(void)
     arena = rlf_arena_new();
     make_root();
     test_metrics();
+    test_ranks();
     test_bad_lines();
     test_samples();
     test_many_samples();

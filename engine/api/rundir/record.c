@@ -1,7 +1,7 @@
 /* run.json: what a run is and who ran it when, with what, and how that ended.
  *
  * Of two runs of the same program this is what differs, besides the times in
- * metrics.jsonl and its checksum in manifest.json. It is
+ * metrics.jsonl and ranks.jsonl and their checksums in manifest.json. It is
  * replaced whole at each start, a resume among them, and at each end; so a
  * process that is killed leaves a start without an end, which the next resume
  * fills in. A resume takes from here what the run began with only where no

@@ -65,6 +65,21 @@ async function loadMetrics(run, number) {
   deriveMetrics(run);
 }
 
+// ---- ranks ----
+
+// What each rank did with its time, by column: a number of each bin of steps
+// and rank, NaN where the bin has none.
+async function loadRanks(run, number) {
+  const r = run.ranks;
+  if (!r) return;
+  const buffer = await unpack("ranks-" + number);
+  const ends = new Uint32Array(buffer, 0, 2 * r.bins);
+  r.first = ends.filter((x, i) => i % 2 === 0);
+  r.last = ends.filter((x, i) => i % 2 === 1);
+  r.column = new Map(r.columns.map((name, i) =>
+    [name, new Float32Array(buffer, 4 * (2 * r.bins + i * r.bins * r.n), r.bins * r.n)]));
+}
+
 // Tokens a second, which are shown and not recorded.
 function deriveMetrics(run) {
   const tokens = run.metric.get("tokens");

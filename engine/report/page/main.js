@@ -163,7 +163,7 @@ async function begin() {
   setTheme(kept.get("theme", null));
   nameRuns();
   document.title = titleText() + " – rlflow";
-  await Promise.all(report.runs.map(loadMetrics));
+  await Promise.all(report.runs.flatMap((run, i) => [loadMetrics(run, i), loadRanks(run, i)]));
   const scroll = report.live ? takePlace() : 0;
   document.getElementById("page").append(header(), h("main", {}),
     h("footer", {}, `Written by rlflow ${report.version} at ${report.made.replace("T", " ").replace("Z", " UTC")}`), helpDialog(), h("div", { id: "token-tip", role: "status", hidden: true }));

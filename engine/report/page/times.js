@@ -1,49 +1,41 @@
-// Where the time goes: bars of steps and of runs; what was predicted; memory.
+// Where the time goes: bars of steps and of runs; what was predicted; starts.
 
-const PARTS = ["generate", "read", "train", "lua", "rest"];
-const PART_WORDS = {
-  generate: "generate", read: "read (log-probabilities, values, scores)", train: "train", lua: "Lua", rest: "rest, waiting",
-};
-
-function partColor(i) {
-  return `var(--part-${i})`;
-}
-
-// Parts of some steps: mean seconds of each.
-function partsOf(run, from, to) {
-  return PARTS.map((part) => {
-    const m = run.metric.get("seconds." + part);
-    if (!m) return 0;
+// The steps of a run with what they took, one after the other: of ranks, on the
+// mean of them, or as metrics have them, where waiting is in every part.
+function timeline(run) {
+  const all = run.metric.get("seconds");
+  if (hasOwn(run) && (!all || !all.n || run.ranks.first[0] <= all.step[0])) {
+    const { first, last, bins } = run.ranks;
+    return { n: bins, first: (i) => first[i], last: (i) => last[i], parts: (from, to) => meanOf(ownOf(run, from, to - 1)) };
+  }
+  const metric = PARTS.map((part) => run.metric.get("seconds." + part));
+  const mean = (m, from, to) => {
     let sum = 0;
-    for (let i = from; i < to && i < m.n; i++) sum += m.value[i] || 0;
+    for (let i = from; m && i < to && i < m.n; i++) sum += m.value[i] || 0;
     return sum / Math.max(1, to - from);
-  });
+  };
+  return { n: all ? all.n : 0, first: (i) => all.step[i], last: (i) => all.step[i], parts: (from, to) => metric.map((m) => mean(m, from, to)) };
 }
 
 function totalBar(run) {
-  const all = run.metric.get("seconds");
-  const parts = partsOf(run, 0, all ? all.n : 0);
+  const line = timeline(run);
+  const parts = line.parts(0, line.n);
   const sum = parts.reduce((a, b) => a + b, 0) || 1;
   return h("div", { class: "total" },
-    h("span", { class: "name", text: run.name }),
-    h("div", { class: "bar", role: "img", "aria-label": PARTS.map((p, i) => `${p} ${Math.round(100 * parts[i] / sum)} %`).join(", ") },
-      parts.map((x, i) => h("span", {
-        style: { width: 100 * x / sum + "%", background: partColor(i) }, title: `${PART_WORDS[PARTS[i]]}: ${seconds(x)} a step, ${number(100 * x / sum, 3)} %`,
-        text: x / sum > 0.07 ? Math.round(100 * x / sum) + " %" : "",
-      }))),
+    h("span", { class: "name", text: run.name }), partsBar(parts, sum, `${run.name}: ${partsText(parts)}`),
     h("span", { class: "sum", text: seconds(sum) + " a step" }));
 }
 
 // A bar for each step, or for several where they are many.
 function stepBars(run) {
-  const all = run.metric.get("seconds");
-  if (!all || !all.n) return null;
+  const line = timeline(run);
+  if (!line.n) return null;
   const most = 120;
-  const each = Math.ceil(all.n / most);
+  const each = Math.ceil(line.n / most);
   const bars = [];
-  for (let i = 0; i < all.n; i += each) {
-    const to = Math.min(all.n, i + each);
-    bars.push({ first: all.step[i], last: all.step[to - 1], parts: partsOf(run, i, to) });
+  for (let i = 0; i < line.n; i += each) {
+    const to = Math.min(line.n, i + each);
+    bars.push({ first: line.first(i), last: line.last(to - 1), parts: line.parts(i, to) });
   }
   const width = 900, height = 180, left = 54, bottom = 158;
   // One slow step, such as the first, is cut off, which is said.
@@ -58,15 +50,14 @@ function stepBars(run) {
   const one = (width - left) / bars.length;
   bars.forEach((bar, k) => {
     let y = bottom;
-    const group = s("g", {}, s("title", {
-      text: (bar.first === bar.last ? `step ${bar.first}` : `steps ${bar.first} to ${bar.last}`) + ": " +
-        PARTS.map((p, i) => `${p} ${seconds(bar.parts[i])}`).join(", "),
+    const group = s("g", run.chooseSteps ? { class: "pick", onclick: () => run.chooseSteps(bar.first, bar.last) } : {}, s("title", {
+      text: (bar.first === bar.last ? `step ${bar.first}` : `steps ${bar.first} to ${bar.last}`) + ": " + partsText(bar.parts),
     }));
     bar.parts.forEach((x, i) => {
       const tall = Math.min(x / high * (bottom - 10), y - 10);
       if (!(tall > 0)) return;
       y -= tall;
-      group.append(s("rect", { x: left + k * one + 0.5, y, width: Math.max(0.5, one - 1), height: tall, style: { fill: partColor(i) } }));
+      group.append(s("rect", { x: left + k * one + 0.5, y, width: Math.max(0.5, one - 1), height: tall, style: { fill: partColor(PARTS[i]) } }));
     });
     if (bar.parts.reduce((a, b) => a + b, 0) > high * 1.001) {
       group.append(s("text", { x: left + k * one + one / 2, y: 9, "text-anchor": "middle", text: "↑" }));
@@ -108,28 +99,20 @@ function predictionTable(run) {
       (p.guessed ? ", by rates that nobody has measured (rlflow profile does)" : "") + "." }));
 }
 
-// ---- memory ----
-
-// What was planned stands in prediction.json, what was taken in metrics of that
-// name.
-function memoryTable(run) {
-  const rows = [];
-  if (run.prediction && run.prediction.memory > 0) rows.push(["predicted, of the rank that takes most", run.prediction.memory]);
-  for (const m of run.metrics) {
-    if (!/(^|\.)memory(\.|$)/.test(m.name) || !m.n) continue;
-    rows.push(["measured: " + plain(m.name), m.value.reduce((a, b) => Math.max(a, b), 0)]);
-  }
-  if (!rows.length) return null;
-  return h("div", {}, h("h3", { text: run.name + ": memory" }), h("table", {}, h("tbody", {}, rows.map(([name, x]) =>
-    h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text: bytes(x) }))))));
-}
+// ---- the page ----
 
 function timesPage() {
   const page = h("section", { class: "page" },
     h("h2", { text: "What a step takes" }),
-    h("div", { class: "legend" }, PARTS.map((p, i) => h("span", {}, h("i", { style: { background: partColor(i) } }), PART_WORDS[p]))),
-    h("div", { class: "totals" }, report.runs.map(totalBar)),
-    report.runs.map(stepBars));
+    h("div", { class: "legend" }, PARTS.map((p) => h("span", {}, h("i", { style: { background: partColor(p) } }), PART_WORDS[p]))),
+    h("div", { class: "totals" }, report.runs.map(totalBar)));
+  const ranks = report.runs.map(rankFigure);
+  page.append(...report.runs.map(stepBars).filter(Boolean));
+  if (report.runs.some((run) => hasOwn(run) && run.ranks.n > 1)) {
+    page.append(h("h2", { text: "What ranks do" }), ...ranks.filter((figure, i) => figure && report.runs[i].ranks.n > 1),
+      h("p", { class: "hint" }, "A rank waits while it has nothing to do before its next command, or for messages of other ranks, whatever it is at; what it does includes what its device waits for by itself. ",
+        "A press on a step above shows its ranks."));
+  }
   const predictions = report.runs.map(predictionTable).filter(Boolean);
   if (predictions.length) page.append(h("h2", { text: "Prediction" }), ...predictions);
   const memory = report.runs.map(memoryTable).filter(Boolean);

@@ -1,0 +1,92 @@
+// Memory: what was counted before the first step, beside what was taken.
+
+function groupWords(ranks) {
+  const parts = [];
+  for (let i = 0; i < ranks.length;) {
+    let k = i;
+    while (k + 1 < ranks.length && ranks[k + 1] === ranks[k] + 1) k++;
+    parts.push(k > i ? `${ranks[i]}${k > i + 1 ? " to " : ", "}${ranks[k]}` : String(ranks[i]));
+    i = k + 1;
+  }
+  const most = 6;
+  return (ranks.length > 1 ? "ranks " : "rank ") + parts.slice(0, most).join(", ") + (parts.length > most ? " and others" : "");
+}
+
+// The most of a column, of each rank over all steps; undefined: there is none.
+function mostOf(run, name) {
+  const value = run.ranks && run.ranks.column.get(name);
+  if (!value) return undefined;
+  const out = new Array(run.ranks.n).fill(0);
+  value.forEach((x, i) => {
+    const rank = i % run.ranks.n;
+    if (x > out[rank]) out[rank] = x;
+  });
+  return out;
+}
+
+function sumOf(parts, key) {
+  return parts.reduce((sum, part) => sum + (part[key] || 0), 0);
+}
+
+// Of what the steps leave on a rank until they end; the rest of its host memory
+// is held outside of them.
+function isOfSteps(part) {
+  return part.owner === "step";
+}
+
+function range(list) {
+  const low = Math.min(...list), high = Math.max(...list);
+  return bytes(low) === bytes(high) ? bytes(high) : `${bytes(low)} to ${bytes(high)}`;
+}
+
+// [what, of whom, counted, taken of each]
+function memoryRows(run, start) {
+  const device = mostOf(run, "memory.device"), step = mostOf(run, "memory.step"), process = mostOf(run, "memory.process");
+  const rows = [];
+  for (const group of start.memory) {
+    const of = (list) => list && group.ranks.filter((r) => r < list.length).map((r) => list[r]);
+    rows.push([groupWords(group.ranks), "device", sumOf(group.parts, "device"), of(device)]);
+    rows.push([groupWords(group.ranks), "values of a step, at most", sumOf(group.parts.filter(isOfSteps), "host"), of(step)]);
+  }
+  const processes = Math.max(1, (start.processes || []).length);
+  const each = Math.max(1, Math.floor((start.ranks || 1) / processes));
+  const own = start.device === "cpu";
+  for (let p = 0; p < processes && process; p++) {
+    const here = (rank) => Math.floor(rank / each) === p;
+    const counted = start.memory.reduce((sum, group) => sum + group.ranks.filter(here).length *
+      (sumOf(group.parts, "host") + (own ? sumOf(group.parts, "device") : 0)), 0);
+    const taken = process[p * each];
+    if (taken > 0) rows.push([processes > 1 ? "process " + p : "the process", own ? "all, at most" : "host, at most", counted, [taken]]);
+  }
+  return rows;
+}
+
+function partsTable(group) {
+  return h("details", {}, h("summary", { text: `What ${groupWords(group.ranks)} ${group.ranks.length > 1 ? "take" : "takes"}, part by part` }),
+    h("div", { class: "scroll" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["", "", "device", "host, at most"].map((x) => h("th", { scope: "col", text: x })))),
+      h("tbody", {}, group.parts.map((part) => h("tr", {},
+        h("th", { scope: "row", text: plain(part.owner) }), h("td", { text: plain(part.purpose) }),
+        h("td", { text: part.device ? bytes(part.device) : "–" }), h("td", { text: part.host ? bytes(part.host) : "–" })))))));
+}
+
+function isCounted(start) {
+  return start && Array.isArray(start.memory) && start.memory.length > 0 &&
+    start.memory.every((g) => g && Array.isArray(g.ranks) && g.ranks.length > 0 && Array.isArray(g.parts) && g.parts.every((p) => p && typeof p === "object"));
+}
+
+function memoryTable(run) {
+  const start = run.starts[run.starts.length - 1];
+  if (!isCounted(start)) return null;
+  const most = 40;
+  const rows = memoryRows(run, start);
+  return h("div", {}, h("h3", { text: run.name + ": memory" }),
+    h("div", { class: "scroll" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["", "", "counted", "taken", "taken / counted"].map((x) => h("th", { scope: "col", text: x })))),
+      h("tbody", {}, rows.slice(0, most).map(([who, what, counted, taken]) => h("tr", {},
+        h("th", { scope: "row", text: who }), h("td", { text: what }), h("td", { text: bytes(counted) }),
+        h("td", { text: taken && taken.length ? range(taken) : "not known" }),
+        h("td", { text: taken && taken.length && counted > 0 ? number(Math.max(...taken) / counted, 3) : "–" })))))),
+    rows.length > most ? h("p", { class: "hint", text: `and ${many(rows.length - most, "row")} more` }) : null,
+    start.memory.slice(0, most).map(partsTable));
+}
