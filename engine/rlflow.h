@@ -576,10 +576,11 @@ rlf_session_difference(rlf_session *session, size_t i, const rlf_score *other);
 /* ---- this machine ---- */
 
 /* Describes this machine, as a text in lines: cores, memory, disk, limits,
- * GPUs, launchers, how fast products, memory and the disk are, which is measured
- * in about two seconds with a small file in `directory` (NULL: the present one)
- * that is removed again, and what would help. The session needs no program, and
- * keeps the text. NULL, with a message: there is no memory for it. */
+ * GPUs, launchers, how fast products, memory and the disk are, which is
+ * measured in about two seconds with a small file in `directory` (NULL: the
+ * present one) that is removed again, and what would help. What cannot be
+ * measured is said with its reason. The session needs no program, and keeps the
+ * text. NULL: an earlier call has failed. */
 RLF_PUBLIC const char *rlf_session_machine(rlf_session *session,
                                            const char *directory);
 

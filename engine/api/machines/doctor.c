@@ -6,11 +6,13 @@
 #include "engine/base/vec.h"
 #include "engine/dev/cores.h"
 #include "engine/dev/memory.h"
+#include "engine/io/file.h"
 #include "kernels/backend.h"
 
 #include "config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +103,12 @@ put_processor(doctor *d)
               load[0], all);
     const rlf_kernels *f32 = rlf_kernels_cpu(), *half = rlf_kernels_cpu_bf16(0);
     row(d, "instructions", "f32 %s, bf16 %s", f32->isa, half->isa);
+#ifdef __x86_64__
+    if (!rlf_kernels_machine_has("v3"))
+        helps(d, "the processor has no AVX2 and FMA, with which products are "
+                 "several times as fast: a virtual machine may have to be "
+                 "given its host's processor");
+#endif
     for (size_t i = 0; i < RLF_COUNT(isas); i++) {
         if (!rlf_kernels_machine_has(isas[i]))
             continue;
@@ -219,9 +227,9 @@ put_gpus(doctor *d)
     }
 }
 
-/* Is a program of that name in the path? */
+/* A program of that name in the path, without links; false: there is none. */
 static bool
-in_path(const char *program)
+find_program(const char *program, char out[PATH_MAX])
 {
     const char *path = getenv("PATH");
     while (path && *path) {
@@ -229,18 +237,56 @@ in_path(const char *program)
         size_t n = strcspn(path, ":");
         snprintf(file, sizeof file, "%.*s/%s", (int)(n < 4000 ? n : 4000), path,
                  program);
-        if (access(file, X_OK) == 0)
+        if (access(file, X_OK) == 0 && realpath(file, out))
             return true;
         path += n + (path[n] == ':');
     }
     return false;
 }
 
+/* The kind of MPI whose launcher that file is: RLF_MPI_KIND, or "" where its
+ * name does not tell. */
+static const char *
+launcher_kind(const char *file)
+{
+    static const struct {
+        const char *word, *kind;
+    } words[] = {{"openmpi", "openmpi"},
+                 {"orterun", "openmpi"},
+                 {"prterun", "openmpi"},
+                 {"mpich", "mpich"},
+                 {"hydra", "mpich"}};
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    for (size_t i = 0; i < RLF_COUNT(words); i++)
+        if (strstr(name, words[i].word))
+            return words[i].kind;
+    return "";
+}
+
+/* The help where `mpiexec` starts processes of another MPI. */
+static void
+put_other_launcher(doctor *d, const char *kind)
+{
+    char own[64], file[PATH_MAX];
+    snprintf(own, sizeof own, "mpiexec.%s", RLF_MPI_KIND);
+    if (find_program(own, file))
+        helps(d, "mpiexec is of %s, and this build of %s: start it by %s", kind,
+              RLF_MPI_KIND, own);
+    else
+        helps(d,
+              "mpiexec is of %s, and this build of %s: install the launcher "
+              "of that",
+              kind, RLF_MPI_KIND);
+}
+
 static void
 put_launchers(doctor *d)
 {
-    bool built = strcmp(RLF_MPI_KIND, "no") != 0, mpiexec = in_path("mpiexec"),
-         srun = in_path("srun");
+    char file[PATH_MAX];
+    bool built = strcmp(RLF_MPI_KIND, "no") != 0,
+         srun = find_program("srun", file),
+         mpiexec = find_program("mpiexec", file);
+    const char *kind = mpiexec ? launcher_kind(file) : "";
     row(d, "processes", "built with %s; %s", built ? RLF_MPI_KIND : "no MPI",
         mpiexec && srun ? "mpiexec and srun are there"
         : mpiexec       ? "mpiexec is there"
@@ -250,23 +296,55 @@ put_launchers(doctor *d)
         helps(d, "a launcher is there, and this build has no MPI: ./bootstrap "
                  "install builds with it");
     else if (built && !mpiexec && !srun)
-        helps(d, "this build has MPI, and no launcher is there: install mpich "
-                 "or openmpi-bin");
+        helps(d, "this build has MPI, and no launcher is there: install %s",
+              strcmp(RLF_MPI_KIND, "openmpi") == 0 ? "openmpi-bin"
+                                                   : RLF_MPI_KIND);
+    else if (built && *kind && strcmp(kind, RLF_MPI_KIND) != 0)
+        put_other_launcher(d, kind);
 }
 
 /* ---- all of it ---- */
 
 static void
-put_speed(doctor *d, const char *directory)
+put_library(doctor *d, rlf_session *s)
+{
+    const char *stdlib = rlf_session_stdlib(s);
+    row(d, "stdlib", "%s", stdlib);
+    if (!rlf_dir_exists(stdlib))
+        helps(d,
+              "the standard library is not in %s: install rlflow as a whole, "
+              "or set RLFLOW_STDLIB",
+              stdlib);
+}
+
+/* `why`: of what could not be measured. */
+static void
+put_speed(doctor *d, const rlf_err *why)
 {
     const rlf_machine_speed *s = &d->speed;
-    row(d, "products", "%.0f GFLOP/s in f32, %.0f in bf16, by %d thread%s",
-        s->product / 1e9, s->bf16 / 1e9, s->threads,
-        s->threads == 1 ? "" : "s");
-    row(d, "reading", "%.1f GB/s of memory", s->read / 1e9);
-    row(d, "first touch", "%.1f GB/s by one thread", s->touch / 1e9);
+    if (isnan(s->bf16))
+        row(d, "products", "not measured: %s", why->sentence);
+    else
+        row(d, "products", "%.0f GFLOP/s in f32, %.0f in bf16, by %d thread%s",
+            s->product / 1e9, s->bf16 / 1e9, s->threads,
+            s->threads == 1 ? "" : "s");
+    if (isnan(s->read)) {
+        row(d, "reading", "not measured: %s", why->sentence);
+        helps(d, "not even a small measurement could be made: %s",
+              *why->hint ? why->hint : why->sentence);
+    } else {
+        row(d, "reading", "%.1f GB/s of memory", s->read / 1e9);
+        row(d, "first touch", "%.1f GB/s by one thread", s->touch / 1e9);
+    }
+}
+
+static void
+put_saving(doctor *d, const char *directory)
+{
+    const rlf_machine_speed *s = &d->speed;
     if (isnan(s->sync)) {
-        row(d, "saving", "nothing can be written in %s", directory);
+        row(d, "saving", "nothing can be written in %s: %s", directory,
+            strerror(s->why));
         helps(d, "a run needs a directory that it can write to: --out DIR");
         return;
     }
@@ -277,9 +355,6 @@ put_speed(doctor *d, const char *directory)
               "the disk takes %.2g s to confirm a file: keep runs on a "
               "faster one (--out), or save less often (--save-every)",
               s->sync);
-    if (s->bf16 > 1.2 * s->product)
-        helps(d, "--dtype bf16 computes products %.1f times as fast here",
-              s->bf16 / s->product);
 }
 
 const char *
@@ -289,23 +364,27 @@ rlf_session_machine(rlf_session *s, const char *directory)
         return NULL;
     directory = directory ? directory : ".";
     doctor d = {.out = &s->answer.text};
+    rlf_err why = RLF_ERR_NONE;
     locale_t before = rlf_locale_enter(s->locale);
     rlf_buf_clear(d.out);
-    rlf_status status = rlf_machine_measure(directory, &d.speed, &s->err);
-    if (status >= 0) {
-        put_processor(&d);
-        put_memory(&d);
-        put_disk(&d, directory);
-        put_limits(&d);
-        put_gpus(&d);
-        put_launchers(&d);
-        put_speed(&d, directory);
-        if (d.help.n)
-            rlf_buf_printf(d.out, "\nwhat would help\n%s", d.help.p);
-        else
-            rlf_buf_puts(d.out, "\nnothing is in the way\n");
-    }
+    rlf_machine_measure(directory, &d.speed, &why);
+    put_library(&d, s);
+    put_processor(&d);
+    put_memory(&d);
+    put_disk(&d, directory);
+    put_limits(&d);
+    put_gpus(&d);
+    put_launchers(&d);
+    put_speed(&d, &why);
+    put_saving(&d, directory);
+    if (d.speed.bf16 > 1.2 * d.speed.product)
+        helps(&d, "--dtype bf16 computes products %.1f times as fast here",
+              d.speed.bf16 / d.speed.product);
+    if (d.help.n)
+        rlf_buf_printf(d.out, "\nwhat would help\n%s", d.help.p);
+    else
+        rlf_buf_puts(d.out, "\nnothing is in the way\n");
     rlf_buf_free(&d.help);
     rlf_locale_leave(before);
-    return status < 0 ? NULL : d.out->p;
+    return d.out->p;
 }

@@ -7,8 +7,10 @@
 #include "engine/base/str.h"
 #include "engine/dev/cores.h"
 #include "engine/dev/dev.h"
+#include "engine/dev/memory.h"
 #include "kernels/kernels.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,11 +22,21 @@
 enum {
     N = 1024,          /* rows and columns of the matrices */
     TRIES = 4,         /* of each, at least */
-    BLOCK = 256 << 20, /* bytes that are read and touched */
+    BLOCK = 256 << 20, /* bytes that are read and touched, at most */
     SMALL = 4096,      /* bytes of a file */
 };
 
 #define LEAST_SECONDS 0.25 /* of the tries of one thing */
+#define MOST_SECONDS 1.0   /* ... after which no other is begun */
+
+/* Is try `i` of one thing, from 0 on, to be made? */
+static bool
+tries_again(int i, uint64_t begun)
+{
+    double took = rlf_clock_since(begun);
+    return i == 0 ||
+           (took < MOST_SECONDS && (i < TRIES || took < LEAST_SECONDS));
+}
 
 /* ---- products ---- */
 
@@ -46,9 +58,10 @@ static rlf_status
 measure_product(rlf_device *device, rlf_queue *queue, const rlf_kernels *k,
                 double *out, rlf_err *err)
 {
-    *out = 0;
-    if (!k)
+    if (!k) {
+        *out = 0;
         return RLF_OK;
+    }
     size_t bytes = (size_t)N * N * rlf_real_bytes(k),
            packed = k->product_packed_bytes(N, N, RLF_PRODUCT_FORWARD);
     float *w;
@@ -66,7 +79,7 @@ measure_product(rlf_device *device, rlf_queue *queue, const rlf_kernels *k,
         .m = N, .n = N, .k = N, .x = x, .packed = p, .c = c};
     double best = INFINITY;
     uint64_t begun = rlf_clock_now();
-    for (int i = 0; i < TRIES || rlf_clock_since(begun) < LEAST_SECONDS; i++) {
+    for (int i = 0; tries_again(i, begun); i++) {
         uint64_t from = rlf_clock_now();
         RLF_TRY(k->product(queue, &product, err));
         best = fmin(best, rlf_clock_since(from));
@@ -104,43 +117,49 @@ read_part(void *arg, int thread, int n_threads)
 static rlf_status
 measure_memory(rlf_device *device, rlf_machine_speed *out, rlf_err *err)
 {
-    char *p = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE,
+    /* What a small machine may not lend without ending something. */
+    uint64_t limit = rlf_host_memory_limit() / 8;
+    size_t block = limit < BLOCK ? (size_t)limit / SMALL * SMALL : BLOCK;
+    char *p = mmap(NULL, block, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return rlf_fail(err, RLF_MEMORY,
-                        "there is no memory for a block of %d MB", BLOCK >> 20);
-    madvise(p, BLOCK, MADV_HUGEPAGE);
+                        "there is no memory for a block of %zu MB",
+                        block >> 20);
+    madvise(p, block, MADV_HUGEPAGE);
     uint64_t from = rlf_clock_now();
-    for (size_t i = 0; i < BLOCK; i += 4096)
+    for (size_t i = 0; i < block; i += 4096)
         p[i] = 1;
-    out->touch = BLOCK / rlf_clock_since(from);
+    out->touch = (double)block / rlf_clock_since(from);
     uint64_t *sums = rlf_calloc((size_t)out->threads * 8, sizeof *sums);
     reading r = {.p = (const uint64_t *)(const void *)p,
-                 .n = BLOCK / 8 / (size_t)out->threads / 8 * 8,
+                 .n = block / 8 / (size_t)out->threads / 8 * 8,
                  .sums = sums};
     double best = INFINITY;
     uint64_t begun = rlf_clock_now();
-    for (int i = 0; i < TRIES || rlf_clock_since(begun) < LEAST_SECONDS; i++) {
+    for (int i = 0; tries_again(i, begun); i++) {
         from = rlf_clock_now();
         rlf_team_run(device->team, read_part, &r);
         best = fmin(best, rlf_clock_since(from));
     }
     out->read = (double)r.n * 8 * out->threads / best;
     free(sums);
-    munmap(p, BLOCK);
+    munmap(p, block);
     return RLF_OK;
 }
 
 /* ---- the disk ---- */
 
-/* Seconds until a file of one page is written and synced; NaN: it cannot be. */
+/* Seconds until a file of one page is written and synced; NaN: it cannot be,
+ * for *why. */
 static double
-measure_sync(const char *directory)
+measure_sync(const char *directory, int *why)
 {
     char page[SMALL] = {0};
     rlf_buf path = {0};
     rlf_buf_printf(&path, "%s/.rlflow-XXXXXX", directory);
     int fd = mkstemp(path.p);
+    *why = fd < 0 ? errno : 0;
     if (fd >= 0)
         unlink(path.p);
     rlf_buf_free(&path);
@@ -149,9 +168,12 @@ measure_sync(const char *directory)
     double best = NAN;
     for (int i = 0; i < TRIES; i++) {
         uint64_t from = rlf_clock_now();
-        if (pwrite(fd, page, sizeof page, (off_t)i * SMALL) != SMALL ||
-            fsync(fd) < 0)
+        ssize_t n = pwrite(fd, page, sizeof page, (off_t)i * SMALL);
+        if (n != SMALL || fsync(fd) < 0) {
+            *why = n >= 0 && n < SMALL ? ENOSPC : errno;
+            best = NAN;
             break;
+        }
         double took = rlf_clock_since(from);
         best = isnan(best) || took < best ? took : best;
     }
@@ -165,7 +187,11 @@ rlf_machine_measure(const char *directory, rlf_machine_speed *out, rlf_err *err)
     const rlf_cpu_options options = {0};
     rlf_device *device = NULL;
     rlf_queue *queue = NULL;
-    *out = (rlf_machine_speed){.threads = rlf_cores_count()};
+    *out = (rlf_machine_speed){.threads = rlf_cores_count(),
+                               .product = NAN,
+                               .bf16 = NAN,
+                               .read = NAN,
+                               .touch = NAN};
     rlf_status status = rlf_device_cpu_new(&options, &device, err);
     if (status >= 0)
         status = rlf_queue_new(device, &queue, err);
@@ -177,7 +203,7 @@ rlf_machine_measure(const char *directory, rlf_machine_speed *out, rlf_err *err)
                                  &out->bf16, err);
     if (status >= 0)
         status = measure_memory(device, out, err);
-    out->sync = measure_sync(directory);
+    out->sync = measure_sync(directory, &out->why);
     rlf_queue_free(queue);
     rlf_device_free(device);
     return status;

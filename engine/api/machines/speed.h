@@ -13,9 +13,12 @@ typedef struct rlf_machine_speed {
                        time, by one thread */
     double sync;    /* seconds until a small file is on the disk; NaN: none can
                        be written there */
+    int why;        /* ... errno of that; else 0 */
 } rlf_machine_speed;
 
-/* Measures, with a file in `directory` that is removed again. */
+/* Measures, with a file in `directory` that is removed again. After an error
+ * (there is no memory, no thread) `sync` and `why` are right, and all else that
+ * could not be measured is NaN. */
 rlf_status rlf_machine_measure(const char *directory, rlf_machine_speed *out,
                                rlf_err *err);
 
