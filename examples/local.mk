@@ -11,6 +11,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/dapo.rlf \
 	%D%/distill.rlf \
 	%D%/dpo.rlf \
+	%D%/dr_grpo.rlf \
 	%D%/grpo.rlf \
 	%D%/gsm8k.rlf \
 	%D%/gspo.rlf \
@@ -20,6 +21,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/ppo.rlf \
 	%D%/ppo_rm.rlf \
 	%D%/raft.rlf \
+	%D%/reinforce.rlf \
 	%D%/reinforce_pp.rlf \
 	%D%/remax.rlf \
 	%D%/rloo.rlf \

@@ -1,5 +1,6 @@
 /* Graphs as SVG documents: see draw.h. Classes of elements have names, so that
- * a page which has the picture in it can give them other colours. */
+ * a page which has the picture in it can give them other colours; by itself it
+ * is dark where its reader's pages are. */
 #include "engine/base/svg.h"
 #include "engine/base/vec.h"
 #include "engine/draw/scene.h"
@@ -40,6 +41,24 @@ static const char style[] =
     ".rlf .m3{fill:#fde8d3;stroke:#b8651b}\n"
     ".rlf .m4{fill:#eee3f6;stroke:#7a4fa0}\n"
     ".rlf .m5{fill:#fbe0e6;stroke:#b03a5b}\n"
+    "@media (prefers-color-scheme:dark){\n"
+    ".rlf text{fill:#e3e8ee}\n"
+    ".rlf .under{fill:#b4bfcb}\n"
+    ".rlf .label{fill:#b4bfcb;stroke:#14181d}\n"
+    ".rlf .line{stroke:#8b97a5}\n"
+    ".rlf .tip{fill:#8b97a5}\n"
+    ".rlf .box{fill:#1f262e;stroke:#8b97a5}\n"
+    ".rlf .hook{fill:#38300f;stroke:#cdb04a}\n"
+    ".rlf .frame{fill:#191f26;stroke:#6d7886}\n"
+    ".rlf .metrics{stroke:#6d7886}\n"
+    ".rlf .page{fill:#14181d}\n"
+    ".rlf .m0{fill:#1b3350;stroke:#6aa9ff}\n"
+    ".rlf .m1{fill:#1c3a26;stroke:#5fc585}\n"
+    ".rlf .m2{fill:#30363d;stroke:#a3adb8}\n"
+    ".rlf .m3{fill:#43290f;stroke:#ee9a4f}\n"
+    ".rlf .m4{fill:#33234a;stroke:#b48be0}\n"
+    ".rlf .m5{fill:#451f2b;stroke:#ee7a9a}\n"
+    "}\n"
     "</style>\n";
 
 static void
