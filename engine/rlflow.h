@@ -875,6 +875,8 @@ typedef struct rlf_recorded_run {
     uint64_t samples;       /* number of samples */
     double seconds;         /* of all steps that have metrics */
     uint64_t reads;         /* how often something new was read */
+    uint64_t sampled;       /* number of samples that their sets had in all
+                               steps, also those that are not recorded */
 } rlf_recorded_run;
 
 /* What was read of it until now. */
@@ -984,6 +986,8 @@ typedef struct rlf_recorded_sample {
     uint64_t sample; /* its number, counted from 0 over all steps */
     uint64_t group;  /* equal for those of one prompt in one step and set */
     uint64_t prompt; /* equal for all samples of one prompt and data row */
+    uint64_t of; /* number of samples that the set had in this step, of which
+                    only some may be recorded; 0: not known */
 } rlf_recorded_sample;
 
 /* Sample i of rlf_recorded_run.samples. */

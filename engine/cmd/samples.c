@@ -62,11 +62,19 @@ holds(const choice *c, uint64_t i, rlf_sample_text which)
     return p && memmem(p, n, c->find, length) != NULL;
 }
 
+/* Is the sample of the steps and sets that are asked for? */
+static bool
+is_there(const choice *c, uint64_t i)
+{
+    const rlf_recorded_sample *s = rlf_record_sample(c->record, i);
+    return (!c->step || s->step == c->step) &&
+           (!c->set || strcmp(s->set, c->set) == 0);
+}
+
 static bool
 fits(const choice *c, uint64_t i)
 {
-    const rlf_recorded_sample *s = rlf_record_sample(c->record, i);
-    if ((c->step && s->step != c->step) || (c->set && strcmp(s->set, c->set)))
+    if (!is_there(c, i))
         return false;
     return !c->find || holds(c, i, RLF_SAMPLE_PROMPT) ||
            holds(c, i, RLF_SAMPLE_RESPONSE);
@@ -165,6 +173,21 @@ put_part(rlf_record *r, uint64_t i, const char *name, rlf_sample_text which)
         put_text(name, "(it cannot be read any more)", 28);
 }
 
+/* Does the number say only that a hook gave one, as nearly always: "score.ok"
+ * of 1 beside "score"? */
+static bool
+is_given(rlf_record *r, const char *name, double x)
+{
+    size_t n = strlen(name);
+    if (x != 1 || n < 4 || strcmp(name + n - 3, ".ok") != 0)
+        return false;
+    const char *other;
+    for (size_t k = 0; (other = rlf_record_column_name(r, k)); k++)
+        if (strlen(other) == n - 3 && strncmp(other, name, n - 3) == 0)
+            return true;
+    return false;
+}
+
 static void
 put_sample(rlf_record *r, uint64_t i)
 {
@@ -178,8 +201,9 @@ put_sample(rlf_record *r, uint64_t i)
     rlf_buf line = {0};
     for (size_t k = 0; (name = rlf_record_column_name(r, k)); k++) {
         double x = rlf_record_number(r, i, k);
-        if (!isnan(x))
-            rlf_buf_printf(&line, "%s%s %.6g", line.n ? ", " : "", name, x);
+        if (!isnan(x) && !is_given(r, name, x))
+            rlf_buf_printf(&line, "%s%s %.*g", line.n ? ", " : "", name,
+                           fabs(x) < 1e-9 ? 2 : 6, x);
     }
     if (line.n)
         put_text("numbers", line.p, line.n);
@@ -210,6 +234,66 @@ put_rest(const choice *c, uint64_t shown, bool best)
                       c->fit);
 }
 
+/* Says of how many samples those of these steps and sets were recorded, unless
+ * all of them were. */
+static void
+put_recorded(const choice *c)
+{
+    uint64_t recorded = 0, sampled = 0, step = 0, of = 0;
+    char *set = NULL;
+    for (uint64_t i = 0; i < rlf_record_run(c->record)->samples; i++) {
+        const rlf_recorded_sample *s = rlf_record_sample(c->record, i);
+        if (!is_there(c, i))
+            continue;
+        if (!set || s->step != step || strcmp(s->set, set) != 0) {
+            free(set);
+            set = strdup(s->set);
+            step = s->step;
+            of = s->of;
+            sampled += of;
+        }
+        recorded++;
+        sampled += !of; /* it is not known of how many */
+    }
+    free(set);
+    if (recorded < sampled)
+        rlf_cmd_aside("%" PRIu64 " samples, %" PRIu64
+                      " of them recorded; rlflow run --samples N records more\n",
+                      sampled, recorded);
+}
+
+/* There are none: names the sets and the steps that there are. */
+static rlf_status
+fail_without(const choice *c, rlf_err *err)
+{
+    const rlf_recorded_run *run = rlf_record_run(c->record);
+    uint64_t first = 0, last = 0;
+    rlf_buf sets = {0}, seen = {0};
+    for (uint64_t i = 0; i < run->samples; i++) {
+        const rlf_recorded_sample *s = rlf_record_sample(c->record, i);
+        first = i ? first : s->step;
+        last = s->step;
+        rlf_buf name = {0};
+        rlf_buf_printf(&name, "\n%s\n", s->set);
+        if (!seen.n || !strstr(seen.p, name.p)) {
+            rlf_buf_puts(&seen, name.p);
+            rlf_buf_printf(&sets, "%s'%s'", sets.n ? ", " : "", s->set);
+        }
+        rlf_buf_free(&name);
+    }
+    rlf_fail(err, RLF_USER, "%s has no such samples", run->directory);
+    if (sets.n)
+        rlf_err_hint(err,
+                     "it has samples of the sets %s, of steps %" PRIu64
+                     " to %" PRIu64,
+                     sets.p, first, last);
+    else
+        rlf_err_hint(err, "it has no samples at all");
+    rlf_buf_free(&sets);
+    rlf_buf_free(&seen);
+    return RLF_USER;
+}
+
 static rlf_status
 show(choice *c, rlf_err *err)
 {
@@ -225,13 +309,13 @@ show(choice *c, rlf_err *err)
         RLF_TRY(find_column(c, text_of(c, RLF_OPTION_BY), err));
     choose(c, best);
     if (!c->fit)
-        return rlf_fail(err, RLF_USER, "%s has no such samples",
-                        rlf_record_run(c->record)->directory);
+        return fail_without(c, err);
     uint64_t shown = c->fit < most ? c->fit : most;
     for (uint64_t k = 0; k < shown; k++)
         (o[RLF_OPTION_JSON].given ? put_line : put_sample)(c->record,
                                                            c->list[k].i);
     put_rest(c, shown, best);
+    put_recorded(c);
     return RLF_OK;
 }
 

@@ -194,6 +194,7 @@ rlf_record_run(rlf_record *r)
                                 .program = r->facts.program,
                                 .step = r->metrics.last,
                                 .samples = r->samples.samples.count,
+                                .sampled = r->samples.sampled,
                                 .seconds = r->metrics.seconds,
                                 .reads = r->reads};
     rlf_record_tell_state(r, &r->run);
@@ -330,7 +331,8 @@ rlf_record_sample(rlf_record *r, uint64_t i)
                                       .set = r->samples.sets.data[e->set],
                                       .sample = e->sample,
                                       .group = e->group,
-                                      .prompt = e->prompt};
+                                      .prompt = e->prompt,
+                                      .of = e->of};
     return &r->sample;
 }
 

@@ -74,6 +74,7 @@ typedef struct rlf_sample_entry {
     uint64_t sample;
     uint32_t bytes; /* of the line, without its line feed */
     uint32_t step, set, group, prompt;
+    uint32_t of; /* samples of the set in this step; 0: not known */
 } rlf_sample_entry;
 
 /* One number for each sample; NaN: it has none. */
@@ -93,6 +94,8 @@ typedef struct rlf_sample_table {
     RLF_VEC(uint32_t) slots; /* prompts by their hashes: a number, from 1 */
     RLF_VEC(uint64_t) hashes;
     uint32_t groups;
+    uint64_t sampled; /* samples of all sets and steps, also those that are not
+                         recorded; where that is not known the recorded ones */
     rlf_buf scratch;
 } rlf_sample_table;
 

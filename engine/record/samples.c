@@ -20,6 +20,7 @@ forget(void *arg)
         RLF_VEC_FREE(&t->columns.data[i].value);
     t->samples.count = t->columns.count = t->sets.count = 0;
     t->hashes.count = t->groups = 0;
+    t->sampled = 0;
     if (t->slots.data)
         memset(t->slots.data, 0, t->slots.room * sizeof *t->slots.data);
     rlf_arena_reset(t->arena);
@@ -165,7 +166,7 @@ number_prompt(rlf_sample_table *t, rlf_str prompt, rlf_str row, rlf_err *err,
 /* ---- lines ---- */
 
 typedef struct line_parts {
-    double step, sample, own[RLF_COUNT(own)];
+    double step, sample, of, own[RLF_COUNT(own)];
     rlf_str set, prompt, row, values;
     bool has_response;
 } line_parts;
@@ -184,6 +185,8 @@ read_line(rlf_str line, line_parts *out, const char **why)
             out->step = v.number;
         else if (number && rlf_key_is(key, "sample"))
             out->sample = v.number;
+        else if (number && rlf_key_is(key, "of"))
+            out->of = v.number;
         else if (text && rlf_key_is(key, "set"))
             out->set = v.text;
         else if (text && rlf_key_is(key, "prompt"))
@@ -265,7 +268,10 @@ take(void *arg, const rlf_growing_line *line, rlf_err *err)
                                         : t->samples.count,
                           .bytes = (uint32_t)line->text.n,
                           .step = (uint32_t)parts.step,
-                          .set = set_called(t, parts.set)};
+                          .set = set_called(t, parts.set),
+                          .of = parts.of >= 1 && parts.of <= UINT32_MAX
+                                    ? (uint32_t)parts.of
+                                    : 0};
     RLF_TRY(number_prompt(t, parts.prompt, parts.row, err, &e.prompt));
     const rlf_sample_entry *before =
         t->samples.count ? &t->samples.data[t->samples.count - 1] : NULL;
@@ -273,6 +279,8 @@ take(void *arg, const rlf_growing_line *line, rlf_err *err)
         before->prompt != e.prompt)
         t->groups++;
     e.group = t->groups - 1;
+    bool begins = !before || before->step != e.step || before->set != e.set;
+    t->sampled += e.of ? (begins ? e.of : 0) : 1;
     RLF_TRY(take_numbers(record, &parts, err));
     RLF_PUSH(&t->samples, e);
     return RLF_OK;

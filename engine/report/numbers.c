@@ -74,8 +74,9 @@ void
 rlf_page_samples(rlf_page *page, const rlf_record *r)
 {
     const rlf_sample_table *t = &r->samples;
-    rlf_page_printf(page, ",\"samples\":{\"n\":%zu,\"prompts\":%zu,\"sets\":[",
-                    t->samples.count, t->hashes.count);
+    rlf_page_printf(page, ",\"samples\":{\"n\":%zu,\"of\":%llu,\"prompts\":%zu,\"sets\":[",
+                    t->samples.count, (unsigned long long)t->sampled,
+                    t->hashes.count);
     for (size_t i = 0; i < t->sets.count; i++) {
         rlf_page_puts(page, i ? "," : "");
         rlf_page_text(page, t->sets.data[i]);
@@ -97,13 +98,14 @@ whole_of(const rlf_sample_entry *e, int which)
            : which == 1 ? e->set
            : which == 2 ? e->group
            : which == 3 ? e->prompt
-                        : (uint32_t)e->sample;
+           : which == 4 ? (uint32_t)e->sample
+                        : e->of;
 }
 
 void
 rlf_page_sample_numbers(rlf_page *page, const rlf_record *r, size_t run)
 {
-    enum { WHOLE = 5 };
+    enum { WHOLE = 6 };
     const rlf_sample_table *t = &r->samples;
     size_t n = t->samples.count;
     int level = n > MANY ? QUICK_LEVEL : LEVEL;

@@ -124,7 +124,8 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
                    run->graph->evaluation.rows ? 1 : run->step);
     rlf_buf_json(out, name.p, name.n);
     rlf_buf_free(&name);
-    rlf_buf_printf(out, ",\"sample\":%llu,\"prompt\":",
+    rlf_buf_printf(out, ",\"of\":%u,\"sample\":%llu,\"prompt\":",
+                   rows->samples->count,
                    (unsigned long long)rows->samples->identity[row]);
     rlf_buf_json(out, prompt.p, prompt.n);
     rlf_buf_puts(out, ",\"response\":");

@@ -99,7 +99,7 @@ function deriveMetrics(run) {
 // ---- samples ----
 
 // Columns of whole numbers, in the order of the file.
-const WHOLE = ["step", "set", "group", "prompt", "sample"];
+const WHOLE = ["step", "set", "group", "prompt", "sample", "of"];
 
 async function loadWhole(run) {
   if (!run.whole) {

@@ -67,7 +67,8 @@ function facts(run) {
   const rows = [
     ["Steps", run.steps && run.steps !== run.step ? `${run.step} of ${run.steps}` : String(run.step)],
     ["Time", seconds(run.seconds)],
-    ["Samples", run.samples.n ? run.samples.n.toLocaleString("en") : "none"],
+    ["Samples", run.samples.of > run.samples.n ? `${run.samples.of.toLocaleString("en")}, ${run.samples.n.toLocaleString("en")} of them recorded`
+      : run.samples.n ? run.samples.n.toLocaleString("en") : "none"],
     ["Machine", [start.device, start.dtype, start.isa].filter(Boolean).join(", ")],
     ["Ranks", start.ranks ? `${start.ranks} × ${many(start.threads || 1, "thread")}` : ""],
     ["Host", process.host || ""],

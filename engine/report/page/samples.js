@@ -406,7 +406,7 @@ async function drawPage(box, run, whole, which, mine) {
       if (scores[i] > range[1]) range[1] = scores[i];
     }
   }
-  box.status.textContent = many(which.length, "sample") + summary(run, which, scores);
+  box.status.textContent = many(which.length, "sample") + recorded(run, whole, which) + summary(run, whole, which, scores);
   clear(box.list).append(history || "");
   let card = null;
   some.forEach((i, k) => {
@@ -428,15 +428,34 @@ async function drawPage(box, run, whole, which, mine) {
   box.list.removeAttribute("aria-busy");
 }
 
-function summary(run, which, scores) {
+// Of how many samples those that are shown were recorded, where these are whole
+// steps of sets.
+function recorded(run, whole, which) {
+  if (looking.query || looking.prompt !== null) return "";
+  const seen = new Set();
+  let all = 0;
+  for (const i of which) {
+    const key = whole.step[i] + " " + whole.set[i];
+    if (!whole.of[i]) return "";
+    if (!seen.has(key)) all += whole.of[i];
+    seen.add(key);
+  }
+  return all > which.length ? ` recorded of ${all.toLocaleString("en")} (rlflow run --samples N records more)` : "";
+}
+
+// The mean score of those that are shown, of each set that has one.
+function summary(run, whole, which, scores) {
   if (!scores || !which.length) return "";
-  let sum = 0, n = 0;
+  const sets = new Map();
   for (const i of which) {
     if (Number.isNaN(scores[i])) continue;
-    sum += scores[i];
-    n++;
+    const mean = sets.get(whole.set[i]) || { sum: 0, n: 0 };
+    mean.sum += scores[i];
+    mean.n++;
+    sets.set(whole.set[i], mean);
   }
-  return n ? `, ${run.scoreName} ${number(sum / n)} on average` : "";
+  return [...sets].map(([set, { sum, n }]) => `, ${run.scoreName} ${number(sum / n)} on average of these` +
+    (run.samples.sets.length > 1 ? ` ${n} of ${plain(run.samples.sets[set])}` : "")).join("");
 }
 
 function samplesPage() {
