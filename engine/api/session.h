@@ -65,6 +65,8 @@ typedef struct rlf_session_options {
     bool leaves;         /* it leaves a directory behind, of its own choice if
                             none is named */
     bool json;           /* diagnostics as JSON */
+    const char *stdlib;  /* directory of std/..., of a run that has kept it;
+                            NULL: rlf_session_stdlib finds one */
     uint32_t samples;    /* samples of each set and step in samples.jsonl */
     const char *record;  /* "tokens", or NULL: nothing beside samples.jsonl */
     uint64_t grace; /* seconds that a call may take once the run is to end */

@@ -36,6 +36,8 @@ const char *
 rlf_session_stdlib(rlf_session *s)
 {
     const char *env = getenv("RLFLOW_STDLIB"), *found = NULL;
+    if (s && s->options.stdlib)
+        return s->options.stdlib;
     if (env && *env)
         return env;
     char path[PATH_MAX];

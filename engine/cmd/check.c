@@ -30,11 +30,8 @@ rlf_cmd_check(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
-    rlf_result result = rlf_session_dry_run(s);
-    if (result == RLF_RESULT_OK && !rlf_session_info(s)->leads) {
-        result = rlf_session_step(s);
-    } else if (result == RLF_RESULT_OK) {
-        rlf_cmd_warn(s);
+    rlf_result result;
+    if (rlf_cmd_dry(s, &result)) {
         put_right(s, line->options[RLF_OPTION_STEPS].given);
         rlf_cmd_notes(s);
         rlf_cmd_put(s, RLF_TEXT_UPDATES);

@@ -72,6 +72,12 @@ const char *rlf_cmd_spelled(const rlf_command_line *line, int option,
                             char name[RLF_CMD_NAME]);
 /* One without options, for a file. */
 rlf_session *rlf_cmd_open(const char *path);
+/* Seconds of a clock that only goes forward. */
+double rlf_cmd_now(void);
+/* Opens the run of the session only to be looked at. True: it is this process
+ * that prints what is found, and warnings are shown; else *result is that of
+ * the whole command. */
+bool rlf_cmd_dry(rlf_session *session, rlf_result *result);
 /* Does the terminal behind a descriptor have colours, and are they wanted
  * (NO_COLOR)? */
 bool rlf_cmd_colors(int fd);

@@ -4,6 +4,7 @@
 #include "engine/cmd/cmd.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Is that an option of sessions? The form of messages is set already. */
@@ -145,4 +146,26 @@ rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
         rlf_cmd_put_whole(rlf_session_message(session) + told);
     rlf_session_close(session);
     return rlf_cmd_status(result < 0 ? result : ended);
+}
+
+double
+rlf_cmd_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool
+rlf_cmd_dry(rlf_session *session, rlf_result *result)
+{
+    *result = rlf_session_dry_run(session);
+    if (*result != RLF_RESULT_OK)
+        return false;
+    if (rlf_session_info(session)->leads) {
+        rlf_cmd_warn(session);
+        return true;
+    }
+    *result = rlf_session_step(session); /* until process 0 has printed */
+    return false;
 }

@@ -1,6 +1,8 @@
 /* rlflow compare: in what two runs differ, and what came of it. */
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/rank_times.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,6 +68,40 @@ put_differences(rlf_record *a, rlf_record *b)
     return i;
 }
 
+static void
+put_seconds(const char *name, double a, double b)
+{
+    rlf_cmd_line("  %-26s  %-*.4g  %-*.4g", name, VALUE, a, VALUE, b);
+    if (a > 0 && b > 0)
+        printf("  %.2f", b / a);
+    putchar('\n');
+}
+
+/* What a step takes of each, as the mean of its ranks, and on the busiest of
+ * them. It is no difference of what the runs compute. */
+static void
+put_times(rlf_record *a, rlf_record *b)
+{
+    size_t n, m;
+    rlf_rank_time *x = rlf_rank_times_read(a, UINT64_MAX, &n);
+    rlf_rank_time *y = rlf_rank_times_read(b, UINT64_MAX, &m);
+    if (x && y) {
+        rlf_rank_time of_a = rlf_rank_times_mean(x, n),
+                      of_b = rlf_rank_times_mean(y, m);
+        printf("\nseconds of a step, mean of %zu and %zu rank%s\n", n, m,
+               m == 1 ? "" : "s");
+        put_seconds("all", of_a.all, of_b.all);
+        for (int i = 0; i < RLF_RANK_PARTS; i++)
+            if (of_a.seconds[i] > 0 || of_b.seconds[i] > 0)
+                put_seconds(rlf_rank_parts[i].name, of_a.seconds[i],
+                            of_b.seconds[i]);
+        if (n > 1 || m > 1)
+            put_seconds("busy, on the busiest rank", x[0].busy, y[0].busy);
+    }
+    free(x);
+    free(y);
+}
+
 int
 rlf_cmd_compare(const rlf_command_line *line)
 {
@@ -76,6 +112,7 @@ rlf_cmd_compare(const rlf_command_line *line)
         rlf_cmd_put_run(b);
         if (!put_differences(a, b))
             puts("\nthey do not differ");
+        put_times(a, b);
     }
     rlf_record_close(a);
     rlf_record_close(b);

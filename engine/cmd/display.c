@@ -54,15 +54,6 @@ rlf_display_flush(rlf_session *session)
                       rlf_session_info(session)->directory);
 }
 
-/* Seconds of a clock that only goes forward. */
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- the parts of a line ---- */
 
 static void
@@ -115,8 +106,9 @@ static void
 put_left(const rlf_display *d, rlf_buf *out)
 {
     double done = (double)(d->step - d->first);
-    double more = (double)(d->wanted - d->step), taken = now() - d->since;
-    double all = now() - d->start, each = (all - taken) / done;
+    double more = (double)(d->wanted - d->step), now = rlf_cmd_now();
+    double taken = now - d->since, all = now - d->start;
+    double each = (all - taken) / done;
     double left = each * more - taken;
     if (taken > each)
         left = all / (done + 1) * (more - 1);
@@ -220,7 +212,7 @@ static void
 put_doing(const rlf_display *d, rlf_buf *out)
 {
     char words[96] = "opening models and data";
-    double seconds = now() - d->since;
+    double seconds = rlf_cmd_now() - d->since;
     if (d->ready)
         rlf_session_doing(d->session, words, sizeof words);
     if (seconds >= brief && *words)
@@ -280,7 +272,7 @@ keep_true(void *arg)
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         if (pthread_cond_timedwait(&d->wake, &d->lock, &until) == ETIMEDOUT &&
-            now() - d->since >= brief)
+            rlf_cmd_now() - d->since >= brief)
             put_live(d);
     }
     pthread_mutex_unlock(&d->lock);
@@ -322,7 +314,7 @@ rlf_display_open(rlf_session *session, bool quiet)
     /* some launchers give a terminal to a program that writes to a pipe */
     d->terminal = !d->quiet && isatty(STDOUT_FILENO) && !rlf_launcher(NULL);
     d->color = d->terminal && rlf_cmd_colors(STDOUT_FILENO);
-    d->since = now();
+    d->since = rlf_cmd_now();
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake, NULL);
     if (!d->terminal)
@@ -384,7 +376,7 @@ rlf_display_ready(rlf_display *d)
     pthread_mutex_lock(&d->lock);
     clear_live(d);
     d->ready = true;
-    d->start = d->since = now();
+    d->start = d->since = rlf_cmd_now();
     d->first = rlf_session_info(d->session)->resumed;
     rlf_cmd_warn(d->session);
     rlf_cmd_warnings(d->session);
@@ -422,7 +414,7 @@ rlf_display_step(rlf_display *d)
     size_t metrics = count_metrics(d->session);
     d->stays = !d->terminal || metrics > d->shown;
     d->shown = metrics;
-    d->since = now();
+    d->since = rlf_cmd_now();
     make_parts(d);
     if (d->stays) {
         rlf_buf line = {0};

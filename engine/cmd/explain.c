@@ -8,11 +8,8 @@ rlf_cmd_explain(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
-    rlf_result result = rlf_session_dry_run(s);
-    if (result == RLF_RESULT_OK && !rlf_session_info(s)->leads) {
-        result = rlf_session_step(s);
-    } else if (result == RLF_RESULT_OK) {
-        rlf_cmd_warn(s);
+    rlf_result result;
+    if (rlf_cmd_dry(s, &result)) {
         rlf_cmd_notes(s);
         rlf_cmd_put(s, RLF_TEXT_EXPLANATION);
     }

@@ -42,14 +42,6 @@ goes_on(rlf_run_report *r)
     return false;
 }
 
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Until the runs end or a signal comes. What takes long to write is written
  * less often. */
 static rlf_result
@@ -61,9 +53,9 @@ watch(rlf_run_report *r)
     sigaction(SIGTERM, &action, NULL);
     rlf_result result = RLF_RESULT_OK;
     while (result == RLF_RESULT_OK && !signalled && goes_on(r)) {
-        double begun = now();
+        double begun = rlf_cmd_now();
         result = rlf_run_report_write(r, 1);
-        double wait = times * (now() - begun);
+        double wait = times * (rlf_cmd_now() - begun);
         wait = wait < least ? least : wait;
         struct timespec pause = {.tv_sec = (time_t)wait};
         if (result == RLF_RESULT_OK && !signalled && goes_on(r))

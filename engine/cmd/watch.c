@@ -4,6 +4,7 @@
  * that is brought up to date now and then. */
 #include "engine/cmd/chart.h"
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/rank_times.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -193,42 +194,100 @@ put_curves(screen *s, rlf_record *r, int first, int room)
     return shown;
 }
 
-/* Means over the last steps of the seconds of a step and of its parts. */
+/* Parts of a step, `share` of each, in so many columns. */
 static void
-put_times(screen *s, rlf_record *r)
+put_bar(screen *s, const double *share, int columns)
 {
-    static const char *const parts[] = {"generate", "read", "train", "lua",
-                                        "rest"};
-    static const char *const color[] = {"44", "42", "45", "43", "47"};
-    double mean[sizeof parts / sizeof *parts] = {0}, all = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    double sum = 0, all = 0;
+    for (int k = 0; k < RLF_RANK_PARTS; k++)
+        all += share[k];
+    for (int k = 0, at = 0; k < RLF_RANK_PARTS && all > 0; k++) {
+        sum += share[k];
+        int to = (int)lround(sum / all * columns);
+        style(s, rlf_rank_parts[k].color);
+        for (; at < to; at++)
+            rlf_buf_putc(&s->out, s->colors ? ' ' : rlf_rank_parts[k].letter);
+    }
+    style(s, "0");
+}
+
+/* "rank 3 [bar]  77 % busy". */
+static void
+put_rank(screen *s, const rlf_rank_time *time)
+{
+    enum { BESIDE = 22 };
+    char name[32];
+    snprintf(name, sizeof name, "rank %" PRIu64, time->rank);
+    rlf_buf_printf(&s->out, "%-9s", name);
+    put_bar(s, time->seconds, s->columns - BESIDE);
+    rlf_buf_printf(&s->out, " %3.0f %% busy",
+                   time->all > 0 ? 100 * time->busy / time->all : 0);
+    end_line(s);
+}
+
+/* A bar a rank, the busiest first; of many those at both ends. */
+static void
+put_ranks(screen *s, const rlf_rank_time *times, size_t n)
+{
+    enum { MOST = 8 };
+    size_t ends = n > MOST ? MOST / 2 : n;
+    for (size_t i = 0; i < ends; i++)
+        put_rank(s, &times[i]);
+    if (n <= MOST)
+        return;
+    rlf_buf_printf(&s->out, "... of %zu ranks", n);
+    end_line(s);
+    for (size_t i = n - ends; i < n; i++)
+        put_rank(s, &times[i]);
+}
+
+/* What the last steps took, of a run that has not recorded its ranks: waiting
+ * is in all parts. */
+static rlf_rank_time
+times_of_metrics(rlf_record *r)
+{
+    rlf_rank_time mean = {0};
+    for (int i = 0; i < RLF_RANK_PARTS; i++) {
         char name[40];
-        snprintf(name, sizeof name, "seconds.%s", parts[i]);
+        snprintf(name, sizeof name, "seconds.%s", rlf_rank_parts[i].name);
         const rlf_recorded_metric *m = rlf_record_metric_called(r, name);
         size_t n = m ? m->n < RECENT ? m->n : RECENT : 0;
         for (size_t k = 0; k < n; k++)
             if (isfinite(m->value[m->n - 1 - k]))
-                mean[i] += m->value[m->n - 1 - k] / (double)n;
-        all += mean[i];
+                mean.seconds[i] += m->value[m->n - 1 - k] / (double)n;
+        mean.all += mean.seconds[i];
     }
-    if (!(all > 0))
-        return;
+    return mean;
+}
+
+/* Means over the last steps of the seconds of a step and of its parts. */
+static void
+put_times(screen *s, rlf_record *r)
+{
+    size_t n;
+    rlf_rank_time *times = rlf_rank_times_read(r, RECENT, &n);
+    rlf_rank_time mean =
+        times ? rlf_rank_times_mean(times, n) : times_of_metrics(r);
     rlf_buf text = {0};
-    rlf_buf_printf(&text, "%.3g s a step:", all);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        rlf_buf_printf(&text, "%s %s %.0f %%", i ? "," : "", parts[i],
-                       100 * mean[i] / all);
-    put_title(s, text.p);
-    rlf_buf_free(&text);
-    double sum = 0;
-    for (size_t i = 0, at = 0; i < sizeof parts / sizeof *parts; i++) {
-        sum += mean[i];
-        size_t to = (size_t)lround(sum / all * (s->columns - 1));
-        style(s, color[i]);
-        for (; at < to; at++)
-            rlf_buf_putc(&s->out, s->colors ? ' ' : parts[i][0]);
+    rlf_buf_printf(&text, "%.3g s a step:", mean.all);
+    const char *between = " ";
+    for (int i = 0; i < RLF_RANK_PARTS; i++) {
+        if (!(mean.seconds[i] >= 0.005 * mean.all))
+            continue;
+        rlf_buf_printf(&text, "%s%s %.0f %%", between, rlf_rank_parts[i].name,
+                       100 * mean.seconds[i] / mean.all);
+        between = ", ";
     }
-    end_line(s);
+    if (mean.all > 0)
+        put_title(s, text.p);
+    rlf_buf_free(&text);
+    if (n > 1) {
+        put_ranks(s, times, n);
+    } else if (mean.all > 0) {
+        put_bar(s, mean.seconds, s->columns - 1);
+        end_line(s);
+    }
+    free(times);
 }
 
 static void

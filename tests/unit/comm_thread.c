@@ -117,7 +117,10 @@ run_late(member *s, void *arg)
     rlf_status status = rlf_group_all_reduce(
         rlf_group_world(s->comm), &x, &x, 1, RLF_COMM_F32, RLF_COMM_SUM, &err);
     if (heartbeats) {
+        uint64_t waited = rlf_comm_waited(s->comm);
         expect(s, status == RLF_OK, "%s", err.sentence);
+        expect(s, s->rank ? waited > most / 2 : waited < most / 2,
+               "it has waited %g s", (double)waited * 1e-9);
         return;
     }
     /* one of those that waited was the first to lose patience */

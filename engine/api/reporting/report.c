@@ -136,6 +136,19 @@ rlf_run_report_path(rlf_run_report *r)
 
 /* ---- graphs ---- */
 
+/* The directory of std/... as the run has kept it beside its program, so that
+ * the graph is the run's whatever the library has become; NULL: it imported
+ * nothing from there. */
+static const char *
+kept_library(rlf_run_report *r, const rlf_report_run *run,
+             const rlf_recorded_input *program)
+{
+    const char *file = rlf_record_path(run->record, r->arena, program->copy);
+    const char *beside =
+        rlf_path_join(r->arena, rlf_path_parent(r->arena, file), "std");
+    return rlf_dir_exists(beside) ? beside : NULL;
+}
+
 /* The graph of the program that the run has kept, with its parameters. A
  * session of the copy finds imports beside it; data and models are not read. */
 static void
@@ -149,6 +162,8 @@ draw_graph(rlf_run_report *r, rlf_report_run *run)
     }
     rlf_session *s =
         rlf_session_open(rlf_record_path(run->record, r->arena, program->copy));
+    if (s)
+        s->options.stdlib = kept_library(r, run, program);
     for (size_t i = 0; (p = rlf_record_parameter(run->record, i)); i++)
         rlf_session_set(s, p->name, p->value);
     const char *graph = rlf_session_graph(s, "json");

@@ -232,7 +232,7 @@ class Chart {
         if (!inside(x)) continue;
         this.svg.append(s("path", {
           class: "checkpoint" + (c.there ? "" : " gone"), style: { color: runColor(run.number) },
-          d: `M${this.px(x)} ${this.bottom + 1}l4 5h-8z`,
+          d: c.there ? `M${this.px(x)} ${this.bottom + 1}l4 5h-8z` : `M${this.px(x)} ${this.bottom + 1}v4`,
         }, s("title", { text: `checkpoint of step ${c.step}` + (c.there ? "" : ", removed since") })));
       }
       for (const start of run.starts) {

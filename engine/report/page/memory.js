@@ -63,7 +63,7 @@ function memoryRows(run, start) {
 
 function partsTable(group) {
   return h("details", {}, h("summary", { text: `What ${groupWords(group.ranks)} ${group.ranks.length > 1 ? "take" : "takes"}, part by part` }),
-    h("div", { class: "scroll" }, h("table", {},
+    h("div", { class: "scroll" }, h("table", { class: "numbers" },
       h("thead", {}, h("tr", {}, ["", "", "device", "host, at most"].map((x) => h("th", { scope: "col", text: x })))),
       h("tbody", {}, group.parts.map((part) => h("tr", {},
         h("th", { scope: "row", text: plain(part.owner) }), h("td", { text: plain(part.purpose) }),
@@ -81,12 +81,12 @@ function memoryTable(run) {
   const most = 40;
   const rows = memoryRows(run, start);
   return h("div", {}, h("h3", { text: run.name + ": memory" }),
-    h("div", { class: "scroll" }, h("table", {},
+    h("div", { class: "scroll" }, h("table", { class: "numbers" },
       h("thead", {}, h("tr", {}, ["", "", "counted", "taken", "taken / counted"].map((x) => h("th", { scope: "col", text: x })))),
       h("tbody", {}, rows.slice(0, most).map(([who, what, counted, taken]) => h("tr", {},
         h("th", { scope: "row", text: who }), h("td", { text: what }), h("td", { text: bytes(counted) }),
         h("td", { text: taken && taken.length ? range(taken) : "not known" }),
-        h("td", { text: taken && taken.length && counted > 0 ? number(Math.max(...taken) / counted, 3) : "–" })))))),
+        h("td", { class: taken && Math.max(0, ...taken) > counted ? "bad" : null, text: taken && taken.length && counted > 0 ? number(Math.max(...taken) / counted, 3) : "–" })))))),
     rows.length > most ? h("p", { class: "hint", text: `and ${many(rows.length - most, "row")} more` }) : null,
     start.memory.slice(0, most).map(partsTable));
 }

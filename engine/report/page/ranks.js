@@ -74,9 +74,14 @@ function rankBar(row, whole) {
     h("span", { class: "sum", text: "busy " + percent(row.busy / row.all) }));
 }
 
+// Units of a picture's width: letters keep their size on a narrow screen.
+function pictureWidth() {
+  return document.documentElement.clientWidth < 760 ? 440 : 900;
+}
+
 // All ranks side by side in the order of the list: a column each.
 function outline(list, whole, label) {
-  const width = 900, height = 190, left = 54, top = 8, bottom = 166;
+  const width = pictureWidth(), height = 190, left = 54, top = 8, bottom = 166;
   const one = (width - left) / list.length;
   const y = (x) => bottom - x / whole * (bottom - top);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "bars outline", role: "img", "aria-label": label });
@@ -98,7 +103,7 @@ function outline(list, whole, label) {
   }
   list.forEach((row, k) => svg.append(s("rect", { class: "over", x: left + k * one, y: top, width: one, height: bottom - top },
     s("title", { text: `rank ${row.rank}: ${partsText(row.parts)}` }))));
-  const every = Math.max(1, Math.ceil(list.length / 16));
+  const every = Math.max(1, Math.ceil(list.length / (width / 56)));
   list.forEach((row, k) => {
     if (k % every) return;
     svg.append(s("text", { x: left + (k + 0.5) * one, y: height - 8, "text-anchor": "middle", text: String(row.rank) }));
@@ -108,7 +113,7 @@ function outline(list, whole, label) {
 
 function distributionTable(list) {
   const rows = [...PARTS.map((part, i) => [PART_WORDS[part], (r) => r.parts[i]]), ["busy", (r) => r.busy]];
-  return h("div", { class: "scroll" }, h("table", {},
+  return h("div", { class: "scroll" }, h("table", { class: "numbers" },
     h("thead", {}, h("tr", {}, ["seconds of a step", "least", "on rank", "median", "most", "on rank"].map((x) => h("th", { scope: "col", text: x })))),
     h("tbody", {}, rows.map(([name, of]) => {
       const sorted = [...list].sort((a, b) => of(a) - of(b));
@@ -119,13 +124,14 @@ function distributionTable(list) {
     }))));
 }
 
-// Whether one rank keeps the others, in a sentence.
-function verdict(list) {
+// How busy ranks are, and the one that is busier than the others, if there is one.
+function verdict(list, first, last) {
   const busy = list.map((r) => r.busy).sort((a, b) => a - b);
   const most = list.reduce((a, b) => (b.busy > a.busy ? b : a));
   const whole = list.reduce((sum, r) => sum + r.all, 0) / list.length;
   const part = busy.reduce((a, b) => a + b, 0) / list.length / whole;
-  const words = `Ranks are busy ${percent(part)} of a step of ${seconds(whole)}.`;
+  const steps = first === last ? `In step ${first}` : `In steps ${first} to ${last}`;
+  const words = `${steps} ranks are busy ${percent(part)} of ${seconds(whole)}${first === last ? "" : " a step"}.`;
   const middle = median(busy);
   return list.length > 1 && most.busy - middle > 0.1 * whole
     ? `${words} Rank ${most.rank} works ${seconds(most.busy)}, half of them ${seconds(middle)} or less.` : words;
@@ -167,7 +173,7 @@ function rankFigure(run) {
     if (!list.length) return;
     const whole = Math.max(...list.map((x) => x.all)) || 1;
     if (chosen.sort === "busy") list.sort((a, b) => b.busy - a.busy || a.rank - b.rank);
-    box.append(h("p", { text: verdict(list) }));
+    box.append(h("p", { text: verdict(list, r.first[from], r.last[to]) }));
     if (list.length <= BARS) box.append(h("div", { class: "totals ranks" }, list.map((x) => rankBar(x, whole))));
     else {
       const byBusy = [...list].sort((a, b) => b.busy - a.busy || a.rank - b.rank);

@@ -37,7 +37,7 @@ function stepBars(run) {
     const to = Math.min(line.n, i + each);
     bars.push({ first: line.first(i), last: line.last(to - 1), parts: line.parts(i, to) });
   }
-  const width = 900, height = 180, left = 54, bottom = 158;
+  const width = pictureWidth(), height = 180, left = 54, bottom = 158;
   // One slow step, such as the first, is cut off, which is said.
   const sums = bars.map((b) => b.parts.reduce((x, y) => x + y, 0)).sort((a, b) => a - b);
   const high = Math.min(sums[sums.length - 1], 2.5 * (sums[Math.floor(0.9 * (sums.length - 1))] || 1)) || 1;
