@@ -61,17 +61,18 @@ function percent(x) {
 
 // One bar of parts, in percent of `whole` seconds.
 function partsBar(parts, whole, text) {
+  const least = pictureWidth() < 600 ? 0.14 : 0.07; // for a number in it
   return h("div", { class: "bar", role: "img", "aria-label": text }, parts.map((x, i) => x > 0 ? h("span", {
     class: PARTS[i], style: { width: 100 * x / whole + "%", background: partColor(PARTS[i]) },
     title: `${PART_WORDS[PARTS[i]]}: ${seconds(x)}, ${percent(x / whole)}`,
-    text: x / whole > 0.07 ? Math.round(100 * x / whole) + " %" : "",
+    text: x / whole > least ? Math.round(100 * x / whole) + " %" : "",
   }) : null));
 }
 
 function rankBar(row, whole) {
   return h("div", { class: "total rank" }, h("span", { class: "name", text: "rank " + row.rank }),
     partsBar(row.parts, whole, `rank ${row.rank}: ${partsText(row.parts)}`),
-    h("span", { class: "sum", text: "busy " + percent(row.busy / row.all) }));
+    h("span", { class: "sum", text: `busy ${Math.round(100 * row.busy / row.all)} %` }));
 }
 
 // Units of a picture's width: letters keep their size on a narrow screen.

@@ -73,30 +73,63 @@ function stepBars(run) {
 
 // ---- prediction ----
 
-function predictionRows(p) {
-  const rows = [["a step", p.step, p.measured_step]];
+const LEAST_PART = 0.01; // of a step: calls that take less are left out
+
+// The part of the ranks' time that they wait, without the first step.
+function waitPart(run) {
+  if (!hasOwn(run)) return undefined;
+  const list = ownOf(run, Math.min(1, run.ranks.bins - 1), run.ranks.bins - 1);
+  const all = list.reduce((sum, r) => sum + r.all, 0);
+  return all > 0 ? 1 - list.reduce((sum, r) => sum + r.busy, 0) / all : undefined;
+}
+
+// The bytes that the rank takes which takes most, as they were counted when the
+// run was opened.
+function mostCounted(run) {
+  const start = run.starts[run.starts.length - 1];
+  return isCounted(start) ? Math.max(...start.memory.map((g) => sumOf(g.parts, "device") + sumOf(g.parts, "host"))) : undefined;
+}
+
+// [what, predicted, measured, its words]
+function predictionRows(run) {
+  const p = run.prediction;
+  const least = LEAST_PART * Math.max(p.step, p.measured_step || 0);
+  const rows = [["a step", p.step, p.measured_step, seconds]];
   for (const call of p.calls || []) {
-    rows.push([plain(call.call) + (call.every ? `, every ${call.every} steps` : ""), call.seconds, call.measured]);
+    if (!(Math.max(call.seconds || 0, call.measured || 0) > least)) continue;
+    rows.push([plain(call.call) + (call.every ? `, every ${call.every} steps` : ""), call.seconds, call.measured, seconds]);
   }
+  if (p.tokens_per_second) rows.push(["tokens per second", p.tokens_per_second, p.measured_tokens_per_second, number]);
+  if (p.idle > 0) rows.push(["ranks wait", p.idle, waitPart(run), percent]);
+  if (p.memory > 0) rows.push(["memory of the rank that takes most", p.memory, mostCounted(run), bytes]);
   return rows;
+}
+
+// Predicted above measured, in a part of the longest of all.
+function pairBars(is, was, most) {
+  const bar = (kind, x) => h("span", { class: kind, style: { width: Math.max(0.5, 100 * x / most) + "%" } });
+  return h("div", { class: "pair", "aria-hidden": "true" }, bar("predicted", is || 0), bar("measured", was || 0));
 }
 
 function predictionTable(run) {
   const p = run.prediction;
-  if (!p) return null;
+  if (!p || !(p.step > 0)) return null;
+  const rows = predictionRows(run);
+  const most = Math.max(...rows.filter((r) => r[3] === seconds).map((r) => Math.max(r[1] || 0, r[2] || 0)));
   return h("div", {},
     h("h3", { text: run.name + ": predicted and measured" }),
-    h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["", "predicted", "measured", "measured / predicted"].map((x) => h("th", { scope: "col", text: x })))),
-      h("tbody", {}, predictionRows(p).map(([name, is, was]) => h("tr", {},
-        h("th", { scope: "row", text: name }), h("td", { text: seconds(is) }),
-        h("td", { text: was > 0 ? seconds(was) : "not run" }),
-        h("td", { text: is > 0 && was > 0 ? number(was / is, 3) : "–" }))),
-      p.tokens_per_second ? h("tr", {}, h("th", { scope: "row", text: "tokens per second" }),
-        h("td", { text: number(p.tokens_per_second) }), h("td", { text: number(p.measured_tokens_per_second) }),
-        h("td", { text: p.measured_tokens_per_second ? number(p.measured_tokens_per_second / p.tokens_per_second, 3) : "–" })) : null))),
-    h("p", { class: "hint", text: `For ${plain(p.cluster || "these devices")}` +
-      (p.guessed ? ", by rates that nobody has measured (rlflow profile does)" : "") + "." }));
+    h("div", { class: "scroll" }, h("table", { class: "numbers" },
+      h("thead", {}, h("tr", {}, ["", "predicted", "measured", "measured / predicted", ""].map((x) => h("th", { scope: "col", text: x })))),
+      h("tbody", {}, rows.map(([name, is, was, words]) => {
+        const times = is > 0 && was > 0 && words !== percent ? was / is : NaN;
+        return h("tr", {}, h("th", { scope: "row", text: name }), h("td", { text: words(is) }),
+          h("td", { text: was > 0 ? words(was) : words === seconds ? "not run" : "not known" }),
+          h("td", { class: times > 2 || times < 0.5 ? "far" : null, text: times > 0 ? number(times, 3) : "–" }),
+          h("td", {}, words === seconds ? pairBars(is, was, most) : null));
+      })))),
+    h("p", { class: "hint", text: `Predicted for ${p.cluster === "this" ? "this machine" : plain(p.cluster || "these devices")}` +
+      (p.guessed ? ", by rates that nobody has measured (rlflow profile does)" : "") +
+      (p.measured_steps ? `; measured in ${many(p.measured_steps, "step")}, of calls in those that have them, waiting within them included, on the rank that each keeps longest` : "") + "." }));
 }
 
 // ---- the page ----
