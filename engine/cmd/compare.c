@@ -1,6 +1,6 @@
 /* rlflow compare: in what two runs differ, and what came of it. */
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/rank_times.h"
+#include "engine/cmd/times.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,17 +83,17 @@ static void
 put_times(rlf_record *a, rlf_record *b)
 {
     size_t n, m;
-    rlf_rank_time *x = rlf_rank_times_read(a, UINT64_MAX, &n);
-    rlf_rank_time *y = rlf_rank_times_read(b, UINT64_MAX, &m);
+    rlf_rank_seconds *x = rlf_rank_times_read(a, UINT64_MAX, &n);
+    rlf_rank_seconds *y = rlf_rank_times_read(b, UINT64_MAX, &m);
     if (x && y) {
-        rlf_rank_time of_a = rlf_rank_times_mean(x, n),
+        rlf_rank_seconds of_a = rlf_rank_times_mean(x, n),
                       of_b = rlf_rank_times_mean(y, m);
         printf("\nseconds of a step, mean of %zu and %zu rank%s\n", n, m,
                m == 1 ? "" : "s");
         put_seconds("all", of_a.all, of_b.all);
-        for (int i = 0; i < RLF_RANK_PARTS; i++)
+        for (int i = 0; i < RLF_TIME_PARTS; i++)
             if (of_a.seconds[i] > 0 || of_b.seconds[i] > 0)
-                put_seconds(rlf_rank_parts[i].name, of_a.seconds[i],
+                put_seconds(rlf_time_parts[i].name, of_a.seconds[i],
                             of_b.seconds[i]);
         if (n > 1 || m > 1)
             put_seconds("busy, on the busiest rank", x[0].busy, y[0].busy);

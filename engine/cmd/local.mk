@@ -27,7 +27,7 @@ libcmd_a_SOURCES = \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \
-	%D%/rank_times.c %D%/rank_times.h \
+	%D%/times.c %D%/times.h \
 	%D%/recorded.c \
 	%D%/report.c \
 	%D%/run.c \

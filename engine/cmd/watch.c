@@ -4,7 +4,7 @@
  * that is brought up to date now and then. */
 #include "engine/cmd/chart.h"
 #include "engine/cmd/cmd.h"
-#include "engine/cmd/rank_times.h"
+#include "engine/cmd/times.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,21 +199,21 @@ static void
 put_bar(screen *s, const double *share, int columns)
 {
     double sum = 0, all = 0;
-    for (int k = 0; k < RLF_RANK_PARTS; k++)
+    for (int k = 0; k < RLF_TIME_PARTS; k++)
         all += share[k];
-    for (int k = 0, at = 0; k < RLF_RANK_PARTS && all > 0; k++) {
+    for (int k = 0, at = 0; k < RLF_TIME_PARTS && all > 0; k++) {
         sum += share[k];
         int to = (int)lround(sum / all * columns);
-        style(s, rlf_rank_parts[k].color);
+        style(s, rlf_time_parts[k].color);
         for (; at < to; at++)
-            rlf_buf_putc(&s->out, s->colors ? ' ' : rlf_rank_parts[k].letter);
+            rlf_buf_putc(&s->out, s->colors ? ' ' : rlf_time_parts[k].letter);
     }
     style(s, "0");
 }
 
 /* "rank 3 [bar]  77 % busy". */
 static void
-put_rank(screen *s, const rlf_rank_time *time)
+put_rank(screen *s, const rlf_rank_seconds *time)
 {
     enum { BESIDE = 22 };
     char name[32];
@@ -227,7 +227,7 @@ put_rank(screen *s, const rlf_rank_time *time)
 
 /* A bar a rank, the busiest first; of many those at both ends. */
 static void
-put_ranks(screen *s, const rlf_rank_time *times, size_t n)
+put_ranks(screen *s, const rlf_rank_seconds *times, size_t n)
 {
     enum { MOST = 8 };
     size_t ends = n > MOST ? MOST / 2 : n;
@@ -243,13 +243,13 @@ put_ranks(screen *s, const rlf_rank_time *times, size_t n)
 
 /* What the last steps took, of a run that has not recorded its ranks: waiting
  * is in all parts. */
-static rlf_rank_time
+static rlf_rank_seconds
 times_of_metrics(rlf_record *r)
 {
-    rlf_rank_time mean = {0};
-    for (int i = 0; i < RLF_RANK_PARTS; i++) {
+    rlf_rank_seconds mean = {0};
+    for (int i = 0; i < RLF_TIME_PARTS; i++) {
         char name[40];
-        snprintf(name, sizeof name, "seconds.%s", rlf_rank_parts[i].name);
+        snprintf(name, sizeof name, "seconds.%s", rlf_time_parts[i].name);
         const rlf_recorded_metric *m = rlf_record_metric_called(r, name);
         size_t n = m ? m->n < RECENT ? m->n : RECENT : 0;
         for (size_t k = 0; k < n; k++)
@@ -265,16 +265,16 @@ static void
 put_times(screen *s, rlf_record *r)
 {
     size_t n;
-    rlf_rank_time *times = rlf_rank_times_read(r, RECENT, &n);
-    rlf_rank_time mean =
+    rlf_rank_seconds *times = rlf_rank_times_read(r, RECENT, &n);
+    rlf_rank_seconds mean =
         times ? rlf_rank_times_mean(times, n) : times_of_metrics(r);
     rlf_buf text = {0};
     rlf_buf_printf(&text, "%.3g s a step:", mean.all);
     const char *between = " ";
-    for (int i = 0; i < RLF_RANK_PARTS; i++) {
+    for (int i = 0; i < RLF_TIME_PARTS; i++) {
         if (!(mean.seconds[i] >= 0.005 * mean.all))
             continue;
-        rlf_buf_printf(&text, "%s%s %.0f %%", between, rlf_rank_parts[i].name,
+        rlf_buf_printf(&text, "%s%s %.0f %%", between, rlf_time_parts[i].name,
                        100 * mean.seconds[i] / mean.all);
         between = ", ";
     }

@@ -1,31 +1,31 @@
 /* What ranks did with the time of their last steps, read from a record, for who
  * draws it on a terminal. */
-#ifndef RLF_CMD_RANK_TIMES_H
-#define RLF_CMD_RANK_TIMES_H
+#ifndef RLF_CMD_TIMES_H
+#define RLF_CMD_TIMES_H
 
 #include "engine/rlflow.h"
 
-enum { RLF_RANK_PARTS = 7 };
+enum { RLF_TIME_PARTS = 7 };
 /* "generate" ..., "wait" last; a letter for each, and the number of a terminal's
  * background. */
-typedef struct rlf_rank_part {
+typedef struct rlf_time_part {
     const char *name;
     char letter;
     const char *color;
-} rlf_rank_part;
-extern const rlf_rank_part rlf_rank_parts[RLF_RANK_PARTS];
+} rlf_time_part;
+extern const rlf_time_part rlf_time_parts[RLF_TIME_PARTS];
 
-typedef struct rlf_rank_time {
+typedef struct rlf_rank_seconds {
     uint64_t rank;
-    double seconds[RLF_RANK_PARTS]; /* means of a step */
+    double seconds[RLF_TIME_PARTS]; /* means of a step */
     double all, busy;               /* of them together; without waiting */
-} rlf_rank_time;
+} rlf_rank_seconds;
 
 /* Ranks that have rows in the last `steps` steps, the busiest first: *n of them,
  * the caller's (free). NULL: there are none. */
-rlf_rank_time *rlf_rank_times_read(rlf_record *record, uint64_t steps,
+rlf_rank_seconds *rlf_rank_times_read(rlf_record *record, uint64_t steps,
                                    size_t *n);
 /* The mean of n ranks, at least one. */
-rlf_rank_time rlf_rank_times_mean(const rlf_rank_time *times, size_t n);
+rlf_rank_seconds rlf_rank_times_mean(const rlf_rank_seconds *times, size_t n);
 
 #endif
