@@ -40,6 +40,7 @@ function makePage(name) {
 function show(name) {
   const all = name === "all";
   for (const [key] of all ? PAGES : [[name]]) makePage(key);
+  if (all) document.querySelector("main").append(...PAGES.map(([key]) => made.get(key)));
   for (const [key, element] of made) element.hidden = !all && key !== name;
   for (const tab of document.querySelectorAll("nav [role=tab]")) {
     const on = tab.id === "tab-" + name;

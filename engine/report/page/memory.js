@@ -1,6 +1,7 @@
 // Memory: what was counted before the first step, beside what was taken.
 
-function groupWords(ranks) {
+// "ranks 0, 1, 4 to 7": numbers in words.
+function groupWords(ranks, word = "rank") {
   const parts = [];
   for (let i = 0; i < ranks.length;) {
     let k = i;
@@ -9,7 +10,7 @@ function groupWords(ranks) {
     i = k + 1;
   }
   const most = 6;
-  return (ranks.length > 1 ? "ranks " : "rank ") + parts.slice(0, most).join(", ") + (parts.length > most ? " and others" : "");
+  return word + (ranks.length > 1 ? (word.endsWith("s") ? "es " : "s ") : " ") + parts.slice(0, most).join(", ") + (parts.length > most ? " and others" : "");
 }
 
 // The most of a column, of each rank over all steps; undefined: there is none.
@@ -51,12 +52,17 @@ function memoryRows(run, start) {
   const processes = Math.max(1, (start.processes || []).length);
   const each = Math.max(1, Math.floor((start.ranks || 1) / processes));
   const own = start.device === "cpu";
+  const alike = new Map(); // processes by what they take
   for (let p = 0; p < processes && process; p++) {
     const here = (rank) => Math.floor(rank / each) === p;
     const counted = start.memory.reduce((sum, group) => sum + group.ranks.filter(here).length *
       (sumOf(group.parts, "host") + (own ? sumOf(group.parts, "device") : 0)), 0);
-    const taken = process[p * each];
-    if (taken > 0) rows.push([processes > 1 ? "process " + p : "the process", own ? "all, at most" : "host, at most", counted, [taken]]);
+    if (!(process[p * each] > 0)) continue;
+    if (!alike.has(counted)) alike.set(counted, []);
+    alike.get(counted).push(p);
+  }
+  for (const [counted, list] of alike) {
+    rows.push([processes > 1 ? groupWords(list, "process") : "the process", own ? "all, at most" : "host, at most", counted, list.map((p) => process[p * each])]);
   }
   return rows;
 }

@@ -190,7 +190,7 @@ function rankFigure(run) {
     draw();
   };
   run.chooseSteps = choose;
-  const figure = h("figure", { class: "wide" }, h("figcaption", { text: `${run.name}: ${many(r.n, "rank")}` }),
+  const figure = h("figure", { class: "wide ranks" }, h("figcaption", { text: `${run.name}: ${many(r.n, "rank")}` }),
     h("div", { class: "tools" },
       h("span", { class: "field" }, "Steps", first, "to", last),
       h("button", { type: "button", class: "quiet", text: "All steps", onclick: () => choose(lowest, highest) }),
