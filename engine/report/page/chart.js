@@ -227,13 +227,14 @@ class Chart {
     for (const run of new Set(this.seen.map((l) => l.run))) {
       const at = axisOf(run);
       const inside = (x) => x >= this.from && x <= this.to;
+      // Of those that were removed a run keeps the last alone, so none is shown.
       for (const c of run.checkpoints) {
         const x = at(c.step);
-        if (!inside(x)) continue;
+        if (!c.there || !inside(x)) continue;
         this.svg.append(s("path", {
-          class: "checkpoint" + (c.there ? "" : " gone"), style: { color: runColor(run.number) },
-          d: c.there ? `M${this.px(x)} ${this.bottom + 1}l4 5h-8z` : `M${this.px(x)} ${this.bottom + 1}v4`,
-        }, s("title", { text: `checkpoint of step ${c.step}` + (c.there ? "" : ", removed since") })));
+          class: "checkpoint", style: { color: runColor(run.number) },
+          d: `M${this.px(x)} ${this.bottom + 1}l4 5h-8z`,
+        }, s("title", { text: `checkpoint of step ${c.step}` })));
       }
       for (const start of run.starts) {
         if (!start.resume || !(start.step > 0)) continue;

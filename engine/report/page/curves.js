@@ -127,6 +127,6 @@ function curvesPage() {
     page.append(h("div", { class: "part" }, h("h2", { text: plain(group || "Reported by the program") }), plots));
   }
   page.append(h("p", { class: "hint" }, "Drag to choose steps, double-click for all of them. A click shows the samples of that step. ",
-    "Triangles are checkpoints that are there, ticks those that were removed since, dashed lines resumes."));
+    "Triangles are the checkpoints that are there, dashed lines resumes."));
   return page;
 }
