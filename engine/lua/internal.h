@@ -320,6 +320,25 @@ bool rlf_lua_traces_each(const rlf_lua_tracer *tracer);
  * Returns a digest, which is another one if what is in a table is, one level
  * deep. Nothing is made in the state. */
 uint64_t rlf_lua_write(lua_State *L, int index, rlf_buf *out);
+/* ,"name":"value" */
+void rlf_lua_put_member(rlf_buf *members, const char *name,
+                        const rlf_buf *value);
+typedef struct rlf_lua_entry {
+    uint64_t key, value; /* digests */
+} rlf_lua_entry;
+/* The fields of a table that are too many to be shown, sorted. */
+typedef struct rlf_lua_fields {
+    const void *table;
+    rlf_lua_entry *data;
+    size_t count, room;
+} rlf_lua_fields;
+/* Note those of the value at `index`; none if it is no such table. */
+void rlf_lua_note_fields(lua_State *L, int index, rlf_lua_fields *out);
+/* Add the fields of the table at `index` that are others than before as
+ * members, "name[37]":"0.5". False: nothing was added, because they are too
+ * many, or some are gone. */
+bool rlf_lua_write_changes(lua_State *L, int index, const char *name,
+                           const rlf_lua_fields *before, rlf_buf *members);
 /* coroutine.c */
 void rlf_lua_open_coroutine(lua_State *L);
 /* pattern.c: find, match, gmatch, gsub into the table on top. */

@@ -33,6 +33,7 @@ typedef struct variable {
     const char *name; /* Lua's; the same name is at the same address */
     int slot;         /* its number among locals; upvalues: below 0 */
     uint64_t digest;
+    rlf_lua_fields fields; /* of a large table */
 } variable;
 
 typedef struct variables {
@@ -53,6 +54,7 @@ typedef struct thread {
     lua_State *L;
     int parent; /* the one that ran when this one began; -1: none */
     int base;   /* Lua functions below its own */
+    int height; /* of its stack, when it was last asked for */
     struct {
         frame *data;
         size_t count, room;
@@ -203,23 +205,34 @@ name_in(rlf_str line)
 
 /* ----------------------------------------------------- threads, frames */
 
+/* The functions on the stack, C functions among them. To ask for a level takes
+ * time linear in it, so the search begins at the last height. */
 static int
-height_of(lua_State *L)
+height_of(thread *at)
 {
     lua_Debug ar;
-    int least = 0, most = 1;
-    while (lua_getstack(L, most, &ar)) {
-        least = most;
-        most *= 2;
+    int least = 0, most = at->height > 1 ? at->height : 1;
+    if (lua_getstack(at->L, most - 1, &ar)) {
+        least = most - 1;
+        for (int step = 1; lua_getstack(at->L, most, &ar); step *= 2) {
+            least = most;
+            most += step;
+        }
+    } else {
+        least = --most;
+        for (int step = 1; !lua_getstack(at->L, least, &ar); step *= 2) {
+            most = least;
+            least = least > step ? least - step : 0;
+        }
     }
     while (most - least > 1) {
         int middle = least + (most - least) / 2;
-        if (lua_getstack(L, middle, &ar))
+        if (lua_getstack(at->L, middle, &ar))
             least = middle;
         else
             most = middle;
     }
-    return most;
+    return at->height = most;
 }
 
 static frame *
@@ -235,8 +248,17 @@ record_of(rlf_lua_tracer *t, size_t number)
 }
 
 static void
+forget(variables *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        RLF_VEC_FREE(&list->data[i].fields);
+    list->count = 0;
+}
+
+static void
 drop_frame(thread *at)
 {
+    forget(&top_of(at)->seen);
     RLF_VEC_FREE(&top_of(at)->seen);
     at->frames.count--;
 }
@@ -288,9 +310,9 @@ thread_of(rlf_lua_tracer *t, lua_State *L, const lua_Debug *ar)
     /* The function of a coroutine begins: the last event was the call of what
      * resumed it. It may lie where one was that is gone. */
     if (i > 0 && ar->event == LUA_HOOKCALL && !lua_getstack(L, 1, &below)) {
-        const thread *by = &t->threads.data[before];
+        thread *by = &t->threads.data[before];
         at->parent = before;
-        at->base = depth_of(by, by->L, height_of(by->L));
+        at->base = depth_of(by, by->L, height_of(by));
     }
     t->current = i;
     return at;
@@ -321,36 +343,38 @@ drop_frames(rlf_lua_tracer *t)
 
 /* ----------------------------------------------------------- variables */
 
-static void
-put_member(rlf_buf *out, const char *name, const rlf_buf *value)
-{
-    rlf_buf_puts(out, out->n ? "," : "");
-    rlf_buf_json(out, name, strlen(name));
-    rlf_buf_putc(out, ':');
-    rlf_buf_json(out, value->p ? value->p : "", value->n);
-}
-
-/* Was it there before, with the same value? */
-static bool
-is_known(const variables *before, const variable *v)
+/* The same variable as it was at the last look, or NULL. */
+static variable *
+find_variable(const variables *before, const char *name, int slot)
 {
     for (size_t i = 0; i < before->count; i++)
-        if (before->data[i].slot == v->slot && before->data[i].name == v->name)
-            return before->data[i].digest == v->digest;
-    return false;
+        if (before->data[i].slot == slot && before->data[i].name == name)
+            return &before->data[i];
+    return NULL;
 }
 
-/* Take the value on top: note it, and put it into `out` if it is another. A
- * later one of the same name stands before an earlier one. */
+/* Take the value on top: note it, and put it into `out` if it is another; of a
+ * large table only the fields that are. */
 static void
-see(rlf_lua_tracer *t, lua_State *L, const frame *f, const char *name, int slot,
+see(rlf_lua_tracer *t, lua_State *L, frame *f, const char *name, int slot,
     rlf_buf *out)
 {
     rlf_buf_clear(&t->text);
-    variable v = {name, slot, rlf_lua_write(L, -1, &t->text)};
+    variable v = {name, slot, rlf_lua_write(L, -1, &t->text), {0}};
+    variable *before = find_variable(&f->seen, name, slot);
+    if (before && before->digest == v.digest) {
+        v.fields = before->fields;
+        before->fields = (rlf_lua_fields){0};
+    } else {
+        rlf_lua_note_fields(L, -1, &v.fields);
+        bool fields = out && before && v.fields.count && before->fields.count &&
+                      v.fields.table == before->fields.table;
+        if (fields)
+            fields = rlf_lua_write_changes(L, -1, name, &before->fields, out);
+        if (out && !fields)
+            rlf_lua_put_member(out, name, &t->text);
+    }
     lua_pop(L, 1);
-    if (out && !is_known(&f->seen, &v))
-        put_member(out, name, &t->text);
     RLF_PUSH(&t->now, v);
 }
 
@@ -386,7 +410,7 @@ static void
 look(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, frame *f, rlf_buf *out)
 {
     bool hidden;
-    t->now.count = 0;
+    forget(&t->now);
     int i = 1;
     for (const char *name; (name = local_at(L, ar, i, &hidden)); i++) {
         if (hidden)
@@ -448,7 +472,7 @@ put_varargs(lua_State *L, lua_Debug *ar, rlf_buf *out)
         rlf_buf_puts(&all, ", ...");
     }
     if (all.n)
-        put_member(out, "...", &all);
+        rlf_lua_put_member(out, "...", &all);
     rlf_buf_free(&all);
 }
 
@@ -479,7 +503,7 @@ skip_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
 {
     if (t->skipping)
         return;
-    unwind(t, at, height_of(L));
+    unwind(t, at, height_of(at));
     frame *f = top_of(at);
     record *r = f ? record_of(t, f->record) : NULL;
     if (r)
@@ -509,7 +533,7 @@ see_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
         return;
     }
     t->skipping = false;
-    int height = height_of(L);
+    int height = height_of(at);
     unwind(t, at, height);
     frame *f = top_of(at);
     if (!f || f->height < height)
@@ -537,7 +561,7 @@ see_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
 static void
 see_call(rlf_lua_tracer *t, lua_State *L, thread *at, bool tail)
 {
-    int height = height_of(L);
+    int height = height_of(at);
     size_t from = 0;
     unwind(t, at, height);
     frame *f = top_of(at);
@@ -552,7 +576,7 @@ see_call(rlf_lua_tracer *t, lua_State *L, thread *at, bool tail)
 static void
 see_return(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
 {
-    int height = height_of(L);
+    int height = height_of(at);
     unwind(t, at, height);
     frame *f = top_of(at);
     if (!f || f->height != height)
@@ -671,6 +695,7 @@ clear(rlf_lua_tracer *t)
     }
     RLF_VEC_FREE(&t->threads);
     RLF_VEC_FREE(&t->records);
+    forget(&t->now);
     RLF_VEC_FREE(&t->now);
     rlf_buf_free(&t->text);
 }

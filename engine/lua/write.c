@@ -5,6 +5,7 @@
  * This runs in a hook, between two instructions of a call that must not notice:
  * nothing is made in the state, no metamethod is called, and no number is made
  * a text in place. */
+#include "engine/base/vec.h"
 #include "engine/lua/internal.h"
 
 #include <inttypes.h>
@@ -241,30 +242,47 @@ is_name(rlf_str text)
     return text.n > 0;
 }
 
-/* `place`: the field is the place-th one that is shown, from 1; an element at
- * this place needs no key. */
+static void
+put_bracketed(rlf_buf *out, const field_key *key)
+{
+    rlf_buf_putc(out, '[');
+    if (key->rank == 1)
+        put_text(out, key->text, FIELD_MOST);
+    else if (key->integer)
+        rlf_buf_printf(out, "%" PRId64, (int64_t)key->i);
+    else if (key->rank == 0)
+        put_float(out, key->x);
+    else if (key->rank == 2)
+        rlf_buf_puts(out, key->i ? "true" : "false");
+    else
+        rlf_buf_puts(out, "...");
+    rlf_buf_putc(out, ']');
+}
+
+/* As it stands in the table. `place`: the field is the place-th one that is
+ * shown, from 1; an element at this place needs no key. */
 static void
 put_key(rlf_buf *out, const field_key *key, size_t place)
 {
     if (key->integer && key->i == (lua_Integer)place)
         return;
+    if (key->rank == 1 && is_name(key->text))
+        rlf_buf_add(out, key->text.p, key->text.n);
+    else
+        put_bracketed(out, key);
+    rlf_buf_puts(out, " = ");
+}
+
+/* As it stands behind the table's name. */
+static void
+put_field_name(rlf_buf *out, const field_key *key)
+{
     if (key->rank == 1 && is_name(key->text)) {
+        rlf_buf_putc(out, '.');
         rlf_buf_add(out, key->text.p, key->text.n);
     } else {
-        rlf_buf_putc(out, '[');
-        if (key->rank == 1)
-            put_text(out, key->text, FIELD_MOST);
-        else if (key->integer)
-            rlf_buf_printf(out, "%" PRId64, (int64_t)key->i);
-        else if (key->rank == 0)
-            put_float(out, key->x);
-        else
-            rlf_buf_puts(out, key->rank == 3 ? "..."
-                              : key->i       ? "true"
-                                             : "false");
-        rlf_buf_putc(out, ']');
+        put_bracketed(out, key);
     }
-    rlf_buf_puts(out, " = ");
 }
 
 /* Put the field on top (its key below its value) among the first ones. */
@@ -286,6 +304,13 @@ keep_field(lua_State *L, shown_field *first, size_t *n)
     first[at] = field;
 }
 
+/* Is the field on top one of the host's own, which no hook sees? */
+static bool
+is_own(lua_State *L)
+{
+    return lua_type(L, -2) == LUA_TLIGHTUSERDATA;
+}
+
 /* Returns a digest of all that is in the table at `index`. */
 static uint64_t
 put_table(lua_State *L, int index, rlf_buf *out)
@@ -296,7 +321,7 @@ put_table(lua_State *L, int index, rlf_buf *out)
     push_contents(L, index);
     lua_pushnil(L);
     while (lua_next(L, -2)) {
-        if (lua_type(L, -2) == LUA_TLIGHTUSERDATA) { /* the host's own */
+        if (is_own(L)) {
             lua_pop(L, 1);
             continue;
         }
@@ -330,6 +355,15 @@ put_table(lua_State *L, int index, rlf_buf *out)
     return all;
 }
 
+void
+rlf_lua_put_member(rlf_buf *members, const char *name, const rlf_buf *value)
+{
+    rlf_buf_puts(members, members->n ? "," : "");
+    rlf_buf_json(members, name, strlen(name));
+    rlf_buf_putc(members, ':');
+    rlf_buf_json(members, value->p ? value->p : "", value->n);
+}
+
 uint64_t
 rlf_lua_write(lua_State *L, int index, rlf_buf *out)
 {
@@ -341,4 +375,83 @@ rlf_lua_write(lua_State *L, int index, rlf_buf *out)
     else
         put_flat(L, index, TEXT_MOST, out);
     return mix(all, out->p + before, out->n - before);
+}
+
+/* ------------------------------------------------------------- changes */
+
+static int
+by_key(const void *a, const void *b)
+{
+    uint64_t x = ((const rlf_lua_entry *)a)->key;
+    uint64_t y = ((const rlf_lua_entry *)b)->key;
+    return (x > y) - (x < y);
+}
+
+void
+rlf_lua_note_fields(lua_State *L, int index, rlf_lua_fields *out)
+{
+    out->count = 0;
+    out->table = lua_topointer(L, index);
+    if (lua_type(L, index) != LUA_TTABLE)
+        return;
+    push_contents(L, index);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        if (!is_own(L))
+            RLF_PUSH(out, (rlf_lua_entry){digest(L, -2), digest(L, -1)});
+        lua_pop(L, 1);
+        if (out->count > ENTRIES_MOST) {
+            lua_pop(L, 1);
+            out->count = 0;
+            break;
+        }
+    }
+    lua_pop(L, 1);
+    if (out->count <= FIELDS)
+        out->count = 0;
+    if (out->count)
+        qsort(out->data, out->count, sizeof *out->data, by_key);
+}
+
+/* Put the fields that were not there `before`, or are others, among the first
+ * ones; SIZE_MAX: there are more, or some are gone. */
+static size_t
+changed_fields(lua_State *L, int index, const rlf_lua_fields *before,
+               shown_field *first)
+{
+    size_t n = 0, changed = 0, old = 0;
+    push_contents(L, index);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        rlf_lua_entry now = {digest(L, -2), digest(L, -1)};
+        const rlf_lua_entry *had =
+            bsearch(&now, before->data, before->count, sizeof now, by_key);
+        old += had != NULL;
+        if (!is_own(L) && (!had || had->value != now.value)) {
+            changed++;
+            keep_field(L, first, &n);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return changed > FIELDS || old < before->count ? SIZE_MAX : n;
+}
+
+bool
+rlf_lua_write_changes(lua_State *L, int index, const char *name,
+                      const rlf_lua_fields *before, rlf_buf *members)
+{
+    shown_field first[FIELDS] = {0};
+    rlf_buf key = {0};
+    size_t n = changed_fields(L, lua_absindex(L, index), before, first);
+    for (size_t i = 0; i < n && n != SIZE_MAX; i++) {
+        rlf_buf_clear(&key);
+        rlf_buf_puts(&key, name);
+        put_field_name(&key, &first[i].key);
+        rlf_lua_put_member(members, key.p, &first[i].text);
+    }
+    for (size_t i = 0; i < FIELDS; i++)
+        rlf_buf_free(&first[i].text);
+    rlf_buf_free(&key);
+    return n > 0 && n != SIZE_MAX;
 }
