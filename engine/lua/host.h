@@ -190,7 +190,7 @@ typedef struct rlf_lua_trace {
     rlf_buf function; /* its name in that line; empty: it has none */
     rlf_buf lines;    /* a JSON array: README.md says of what */
     uint64_t n_lines; /* lines that ran, */
-    uint64_t left_out; /* of which so many from the middle are not there */
+    uint64_t left_out; /* of which so many are not there */
     uint64_t instructions; /* of which the call had so many; see `instructions`
                               of rlf_lua_spec */
 } rlf_lua_trace;

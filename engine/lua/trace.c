@@ -24,7 +24,8 @@ enum {
     FIRST = 1000,      /* lines that are kept from the beginning, */
     LAST = 1000,       /* and from the end; */
     MOST = 4000,       /* lines in all, whatever was counted before */
-    DEEP = 1000,       /* functions, if more, are not counted one by one */
+    DEEP = 250,        /* lines of functions that are deeper are left out, */
+    LAST_DEEP = 10,    /* but for the last ones: an error may be there */
     VALUES_MOST = 8,   /* values of a return, or of `...`, that are shown */
     SOURCE_MOST = 400, /* bytes of a line of source */
 };
@@ -61,8 +62,10 @@ typedef struct thread {
     } frames;
 } thread;
 
-/* One line that ran. The buffers have members of JSON objects, or elements. */
+/* One line that ran: the n-th one, from 1. The buffers have members of JSON
+ * objects, or elements. */
 typedef struct record {
+    uint64_t n;
     char *file;
     int line, depth;
     bool first, returned, error;
@@ -72,12 +75,11 @@ typedef struct record {
 } record;
 
 struct rlf_lua_tracer {
-    bool counts;        /* instructions and lines, nothing else */
-    uint64_t lines;     /* so far */
-    uint64_t last_from; /* lines from this one on are kept, too */
-    bool skipping;      /* between the first and the last ones */
-    size_t gap;         /* kept ones before it */
-    int current;        /* index of the thread of the last event, or -1 */
+    bool counts;    /* instructions and lines, nothing else */
+    uint64_t lines; /* so far */
+    uint64_t all;   /* lines that were counted before, or 0 */
+    bool skipping;  /* the last line was left out */
+    int current;    /* index of the thread of the last event, or -1 */
     struct {
         thread *data;
         size_t count, room;
@@ -490,14 +492,25 @@ static size_t
 add_record(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, int depth)
 {
     const rlf_lua_host *host = rlf_lua_host_of(L);
-    record r = {.line = ar->currentline, .depth = depth};
+    record r = {.n = t->lines, .line = ar->currentline, .depth = depth};
     r.source = line_of(host, ar, r.line);
     r.file = copy_text(path_of(host, ar));
     RLF_PUSH(&t->records, r);
     return t->records.count;
 }
 
-/* A line that is not kept: the one before it is complete now. */
+/* Is the line that begins left out? */
+static bool
+is_left_out(const rlf_lua_tracer *t, lua_State *L)
+{
+    lua_Debug ar;
+    uint64_t n = t->lines;
+    if (t->records.count >= MOST || (n > FIRST && n + LAST <= t->all))
+        return true;
+    return n + LAST_DEEP <= t->all && lua_getstack(L, DEEP, &ar);
+}
+
+/* A line that is left out: the one before it is complete now. */
 static void
 skip_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
 {
@@ -509,7 +522,6 @@ skip_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
     if (r)
         look(t, L, ar, f, &r->values);
     t->skipping = true;
-    t->gap = t->records.count;
     drop_frames(t);
 }
 
@@ -527,8 +539,7 @@ push_frame(thread *at, lua_State *L, int height, bool fresh)
 static void
 see_line(rlf_lua_tracer *t, lua_State *L, lua_Debug *ar, thread *at)
 {
-    uint64_t n = t->lines;
-    if ((n > FIRST && n < t->last_from) || t->records.count >= MOST) {
+    if (is_left_out(t, L)) {
         skip_line(t, L, ar, at);
         return;
     }
@@ -658,24 +669,29 @@ put_record(const record *r, rlf_buf *out)
     rlf_buf_puts(out, r->error ? ",\"error\":true}" : "}");
 }
 
+/* Say that n lines are left out, if they are; the first line never is. */
+static void
+put_gap(uint64_t n, rlf_buf *out)
+{
+    if (n)
+        rlf_buf_printf(out, ",\n{\"left_out\":%" PRIu64 "}", n);
+}
+
 static void
 put_records(const rlf_lua_tracer *t, rlf_lua_trace *out)
 {
     out->n_lines = t->lines;
     out->left_out = t->lines - t->records.count;
+    uint64_t last = 0;
     rlf_buf_putc(&out->lines, '[');
-    for (size_t i = 0; i <= t->records.count; i++) {
-        const char *comma = i ? ",\n" : "";
-        if (out->left_out && i == t->gap) {
-            rlf_buf_printf(&out->lines, "%s{\"left_out\":%" PRIu64 "}", comma,
-                           out->left_out);
-            comma = ",\n";
-        }
-        if (i < t->records.count) {
-            rlf_buf_puts(&out->lines, comma);
-            put_record(&t->records.data[i], &out->lines);
-        }
+    for (size_t i = 0; i < t->records.count; i++) {
+        const record *r = &t->records.data[i];
+        put_gap(r->n - last - 1, &out->lines);
+        rlf_buf_puts(&out->lines, last ? ",\n" : "");
+        put_record(r, &out->lines);
+        last = r->n;
     }
+    put_gap(t->lines - last, &out->lines);
     rlf_buf_putc(&out->lines, ']');
 }
 
@@ -732,8 +748,8 @@ rlf_lua_call_traced(rlf_lua_host *host, const rlf_lua_sample *samples, size_t n,
     rlf_status status = RLF_OK;
     uint64_t lines = 0;
     for (int pass = 0; pass < 2; pass++) {
-        rlf_lua_tracer tracer = {.counts = pass == 0, .current = -1};
-        tracer.last_from = lines > FIRST + LAST ? lines - LAST + 1 : 0;
+        rlf_lua_tracer tracer = {
+            .counts = pass == 0, .all = lines, .current = -1};
         rlf_lua_host *own = NULL;
         rlf_err_clear(err); /* of the first pass */
         RLF_TRY(rlf_lua_host_new(host->program, &options, err, &own));
