@@ -68,10 +68,19 @@ is_given_up(rlf_lua_host *host, uint64_t from, uint64_t now)
     return host->end < 0;
 }
 
+/* The nanoseconds that a call may take. One that is traced takes more of them
+ * for the same. */
+static uint64_t
+time_of(const rlf_lua_host *host)
+{
+    double seconds = host->program->time;
+    return (uint64_t)(1e9 * (host->tracer ? 10 * seconds + 10 : seconds));
+}
+
 void
 rlf_lua_end_time(rlf_lua_host *host)
 {
-    uint64_t most = (uint64_t)(1e9 * host->program->time);
+    uint64_t most = time_of(host);
     if (host->deadline && host->options.stops)
         host->unsaid += unasked(host, host->deadline - most, rlf_clock_now());
 }
@@ -81,12 +90,11 @@ static rlf_lua_spent
 late(rlf_lua_host *host)
 {
     uint64_t t = rlf_clock_now();
-    uint64_t most = (uint64_t)(1e9 * host->program->time);
+    uint64_t most = time_of(host);
     if (host->deadline == 0)
         host->deadline = t + most;
     host->look = host->left - LOOK;
-    bool over = t > host->deadline && !host->tracer; /* which takes its time */
-    return over                                          ? RLF_LUA_SPENT_TIME
+    return t > host->deadline                            ? RLF_LUA_SPENT_TIME
            : is_given_up(host, host->deadline - most, t) ? RLF_LUA_SPENT_WAIT
                                                          : RLF_LUA_SPENT_NONE;
 }

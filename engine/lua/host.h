@@ -197,8 +197,9 @@ typedef struct rlf_lua_trace {
 
 /* The same call in states of its own, with each line that runs noted in
  * `trace`, which the caller frees after any outcome. The outcome is that of
- * rlf_lua_call, but that `time` does not end it, and `host` is only asked for
- * its program; what the function prints is not printed. `err` is not NULL. */
+ * rlf_lua_call, but that it has ten times the `time`, and 10 s more; `host` is
+ * only asked for its program, and what the function prints is not printed.
+ * `err` is not NULL. */
 rlf_status rlf_lua_call_traced(rlf_lua_host *host,
                                const rlf_lua_sample *samples, size_t n,
                                rlf_arena *arena, rlf_err *err,

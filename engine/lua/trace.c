@@ -25,7 +25,7 @@ enum {
     LAST = 1000,       /* and from the end; */
     MOST = 4000,       /* lines in all, whatever was counted before */
     DEEP = 250,        /* lines of functions that are deeper are left out, */
-    LAST_DEEP = 10,    /* but for the last ones: an error may be there */
+    LAST_DEEP = 3,     /* but for the last ones: an error may be there */
     VALUES_MOST = 8,   /* values of a return, or of `...`, that are shown */
     SOURCE_MOST = 400, /* bytes of a line of source */
 };
