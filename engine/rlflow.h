@@ -614,7 +614,8 @@ typedef struct rlf_name_meaning {
     const char *doc;           /* or NULL */
     const char *arguments;     /* lines "- n: whole number = 1: TEXT"; or NULL
                                 */
-    rlf_program_place definition; /* path NULL: it is built in */
+    rlf_program_place definition; /* path NULL: it is built in. Of a path in
+                                     quotes the file's beginning */
 } rlf_name_meaning;
 
 /* The name at a place of the program's text. */
@@ -1116,6 +1117,17 @@ typedef struct rlf_diagnostic {
  * and one of its end. */
 RLF_PUBLIC const rlf_diagnostic *rlf_session_diagnostic(rlf_session *session,
                                                         size_t i);
+
+/* Another place that a diagnostic speaks of, as that of the first of two things
+ * with one name. */
+typedef struct rlf_diagnostic_note {
+    rlf_program_place place; /* path NULL: it has none */
+    const char *text;        /* "first here" */
+} rlf_diagnostic_note;
+
+/* Note k of diagnostic i; NULL: it has no more. */
+RLF_PUBLIC const rlf_diagnostic_note *
+rlf_session_diagnostic_note(rlf_session *session, size_t i, size_t k);
 
 #ifdef __cplusplus
 }

@@ -348,6 +348,8 @@ put_text(const rlf_matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (path && f->find)
         arg->text =
             f->find(arg->text, t.written ? t.written : t.text, m->s->arena);
+    if (path && m->s->options->look)
+        rlf_look_note_path(m->s->options->look, t.span, arg->text);
     return true;
 }
 

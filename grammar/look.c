@@ -28,10 +28,17 @@ rlf_look_note_name(rlf_look *look, rlf_span span, const rlf_entity *entity)
 }
 
 void
+rlf_look_note_path(rlf_look *look, rlf_span span, const char *path)
+{
+    if (look->paths.count < NOTES_MOST)
+        RLF_PUSH_IN(look->arena, &look->paths, (rlf_look_path){span, path});
+}
+
+void
 rlf_look_begin(rlf_look *look, rlf_sema *s)
 {
     look->sema = s;
-    look->notes.count = look->given.count = 0;
+    look->notes.count = look->given.count = look->paths.count = 0;
     look->sorted = look->walked = false;
 }
 

@@ -28,7 +28,9 @@ typedef struct rlf_look_meaning {
     const char *value;   /* "one per sample of 'roll', at most 256"; or NULL */
     const char *doc;     /* or NULL */
     const char *formals; /* a line for each argument; or NULL */
-    rlf_span definition; /* source 0: it is built in. A file: its first byte */
+    rlf_span definition; /* source 0: it is built in, or a path. An import's
+                            file: its first byte */
+    const char *file;    /* what a path in quotes opens; else NULL */
 } rlf_look_meaning;
 
 /* False: there is no name at `offset`, or it means nothing. */

@@ -291,6 +291,24 @@ tell(rlf_look *look, const rlf_look_cursor *c, rlf_look_meaning *out)
     return false;
 }
 
+/* The text in quotes of a path. */
+static bool
+tell_path(const rlf_look *look, uint32_t offset, rlf_look_meaning *out)
+{
+    const char *text = rlf_sources_get(look->sema->sources, look->source)->text;
+    for (size_t i = 0; i < look->paths.count; i++) {
+        const rlf_look_path *p = &look->paths.data[i];
+        if (p->span.source != program_of(look)->program->source ||
+            offset < p->span.first || offset >= p->span.last ||
+            text[p->span.first] != '"')
+            continue;
+        out->span = p->span;
+        out->code = out->file = p->path;
+        return true;
+    }
+    return false;
+}
+
 bool
 rlf_look_at(rlf_look *look, uint32_t offset, rlf_look_meaning *out)
 {
@@ -302,5 +320,6 @@ rlf_look_at(rlf_look *look, uint32_t offset, rlf_look_meaning *out)
     *out = (rlf_look_meaning){0};
     if (c.name)
         out->span = c.name->span;
-    return tell(look, &c, out);
+    return c.role == RLF_LOOK_NOTHING ? tell_path(look, offset, out)
+                                      : tell(look, &c, out);
 }

@@ -20,6 +20,12 @@ typedef struct rlf_look_given {
     rlf_entity entity;
 } rlf_look_given;
 
+/* A path in quotes, and what is opened there. */
+typedef struct rlf_look_path {
+    rlf_span span;
+    const char *path;
+} rlf_look_path;
+
 struct rlf_look {
     rlf_arena *arena;
     rlf_sema *sema;
@@ -32,6 +38,10 @@ struct rlf_look {
         rlf_look_given *data;
         size_t count, room;
     } given;
+    struct {
+        rlf_look_path *data;
+        size_t count, room;
+    } paths;
     bool sorted;            /* the notes are, by `e` */
     bool walked;            /* the walk over the flow was made */
     const rlf_graph *graph; /* complete; NULL: the program has errors */

@@ -208,6 +208,8 @@ read_default(const reader *r, rlf_module *module)
             entity.written = entity.text;
             entity.text = rlf_sema_path(s, module, entity.text);
             entity.resolved = true;
+            if (s->options->look)
+                rlf_look_note_path(s->options->look, e->span, entity.text);
         }
         return entity;
     }

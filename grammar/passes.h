@@ -35,6 +35,9 @@ void rlf_look_note_value(struct rlf_look *look, const rlf_ast_expr *e,
                          const rlf_entity *entity);
 void rlf_look_note_name(struct rlf_look *look, rlf_span span,
                         const rlf_entity *entity);
+/* A path that was written at `span`, as it is opened. */
+void rlf_look_note_path(struct rlf_look *look, rlf_span span,
+                        const char *path);
 void rlf_look_walked(struct rlf_look *look);
 /* Declares it nothing but what others import, or nothing? */
 bool rlf_look_is_library(const rlf_module *module);

@@ -3,6 +3,7 @@
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
+#include "engine/io/file.h"
 #include "grammar/compile.h"
 #include "grammar/look.h"
 
@@ -53,17 +54,9 @@ static rlf_status
 look(rlf_session *s, struct rlf_editing *e, rlf_err *err)
 {
     RLF_TRY(rlf_classes_check(s->program.classes, err));
-    const rlf_compile_options options = {
-        .path = s->program.path,
-        .text = s->program.text,
-        .size = s->program.size,
-        .stdlib = rlf_session_stdlib(s),
-        .settings = s->settings.data,
-        .n_settings = s->settings.count,
-        .classes = s->program.classes,
-        .edited = e->edited.data,
-        .n_edited = e->edited.count,
-    };
+    rlf_compile_options options = rlf_session_compiling(s);
+    options.edited = e->edited.data;
+    options.n_edited = e->edited.count;
     return rlf_look_program(&options, s->arena, &s->program.sources,
                             &s->program.diags, err, &e->look);
 }
@@ -108,33 +101,21 @@ source_of(const rlf_session *s)
     return rlf_sources_get(&s->program.sources, 1);
 }
 
-/* The byte at a place; false: there is no such place. */
+/* The byte at a place; false, saying so: there is no such place. */
 static bool
 offset_of(const rlf_session *s, uint32_t line, uint32_t column, uint32_t *out)
 {
     const rlf_source *source = source_of(s);
-    if (!line || !column || line > source->n_lines)
+    bool there = line && column && line <= source->n_lines;
+    size_t first = there ? source->lines[line - 1] : 0,
+           last =
+               line < source->n_lines ? source->lines[line] - 1 : source->size;
+    if (!there || column - 1 > last - first) {
+        rlf_why(s, "the program has no line %u with a column %u", line, column);
         return false;
-    size_t first = source->lines[line - 1], last = line < source->n_lines
-                                                       ? source->lines[line] - 1
-                                                       : source->size;
-    if (column - 1 > last - first)
-        return false;
+    }
     *out = (uint32_t)first + column - 1;
     return true;
-}
-
-static void
-place_of(const rlf_session *s, rlf_span span, rlf_program_place *out)
-{
-    *out = (rlf_program_place){0};
-    if (!span.source)
-        return;
-    rlf_place at = rlf_sources_place(&s->program.sources, span);
-    out->path = at.path;
-    out->line = at.line;
-    out->column = at.column;
-    out->length = span.last > span.first ? span.last - span.first : 0;
 }
 
 const rlf_name_meaning *
@@ -143,20 +124,18 @@ rlf_session_meaning(rlf_session *s, uint32_t line, uint32_t column)
     struct rlf_editing *e = looked(s);
     rlf_look_meaning m;
     uint32_t at;
-    if (!e)
+    if (!e || !offset_of(s, line, column, &at))
         return NULL;
-    if (!offset_of(s, line, column, &at)) {
-        rlf_why(s, "the program has no line %u with a column %u", line, column);
-        return NULL;
-    }
     if (!rlf_look_at(e->look, at, &m)) {
         rlf_why(s, "no name that means anything stands there");
         return NULL;
     }
     e->meaning = (rlf_name_meaning){
         .code = m.code, .value = m.value, .doc = m.doc, .arguments = m.formals};
-    place_of(s, m.span, &e->meaning.name);
-    place_of(s, m.definition, &e->meaning.definition);
+    e->meaning.name = rlf_session_place(s, m.span);
+    e->meaning.definition = rlf_session_place(s, m.definition);
+    if (m.file && rlf_file_exists(m.file))
+        e->meaning.definition = (rlf_program_place){m.file, 1, 1, 0};
     return &e->meaning;
 }
 
@@ -165,12 +144,8 @@ rlf_session_proposal(rlf_session *s, uint32_t line, uint32_t column, size_t i)
 {
     struct rlf_editing *e = looked(s);
     uint32_t at;
-    if (!e)
+    if (!e || !offset_of(s, line, column, &at))
         return NULL;
-    if (!offset_of(s, line, column, &at)) {
-        rlf_why(s, "the program has no line %u with a column %u", line, column);
-        return NULL;
-    }
     if (e->proposed_at != at + 1) {
         e->proposals = rlf_look_propose(e->look, at, &e->from);
         e->proposed_at = at + 1;
@@ -202,7 +177,7 @@ rlf_session_symbol(rlf_session *s, size_t i)
                              .kind = x->kind,
                              .detail = x->detail,
                              .depth = x->depth};
-    place_of(s, x->name_span, &e->symbol.name_place);
-    place_of(s, x->span, &e->symbol.place);
+    e->symbol.name_place = rlf_session_place(s, x->name_span);
+    e->symbol.place = rlf_session_place(s, x->span);
     return &e->symbol;
 }

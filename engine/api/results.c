@@ -10,16 +10,27 @@
 
 /* ---- diagnostics ---- */
 
+rlf_program_place
+rlf_session_place(const rlf_session *s, rlf_span span)
+{
+    if (!span.source)
+        return (rlf_program_place){0};
+    rlf_place at = rlf_sources_place(&s->program.sources, span);
+    return (rlf_program_place){
+        .path = at.path,
+        .line = at.line,
+        .column = at.column,
+        .length = span.last > span.first ? span.last - span.first : 0};
+}
+
 static void
 place(const rlf_session *s, rlf_span span, rlf_diagnostic *out)
 {
-    if (!span.source)
-        return;
-    rlf_place at = rlf_sources_place(&s->program.sources, span);
+    rlf_program_place at = rlf_session_place(s, span);
     out->path = at.path;
     out->line = at.line;
     out->column = at.column;
-    out->length = span.last > span.first ? span.last - span.first : 1;
+    out->length = at.path && !at.length ? 1 : at.length;
 }
 
 const rlf_diagnostic *
@@ -54,6 +65,22 @@ rlf_session_diagnostic(rlf_session *s, size_t i)
     out->hint = *err->hint ? err->hint : NULL;
     place(s, err->span, out);
     return out;
+}
+
+const rlf_diagnostic_note *
+rlf_session_diagnostic_note(rlf_session *s, size_t i, size_t k)
+{
+    if (!s)
+        return NULL;
+    if (s->calls.last && rlf_session_failed(s->calls.last))
+        return rlf_session_diagnostic_note(s->calls.last, i, k);
+    if (i >= s->program.diags.list.count ||
+        k >= s->program.diags.list.data[i].notes.count)
+        return NULL;
+    const rlf_note *note = &s->program.diags.list.data[i].notes.data[k];
+    s->answer.note = (rlf_diagnostic_note){
+        .place = rlf_session_place(s, note->span), .text = note->text};
+    return &s->answer.note;
 }
 
 /* ---- samples ---- */

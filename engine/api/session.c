@@ -180,6 +180,20 @@ rlf_locale_end(locale_t *before)
     rlf_locale_leave(*before);
 }
 
+rlf_compile_options
+rlf_session_compiling(rlf_session *s)
+{
+    return (rlf_compile_options){
+        .path = s->program.path,
+        .text = s->program.text,
+        .size = s->program.size,
+        .stdlib = rlf_session_stdlib(s),
+        .settings = s->settings.data,
+        .n_settings = s->settings.count,
+        .classes = s->program.classes,
+    };
+}
+
 static rlf_status
 compile(rlf_session *s, bool params_only)
 {
@@ -196,19 +210,11 @@ compile(rlf_session *s, bool params_only)
     rlf_status status = rlf_classes_check(s->program.classes, &s->err);
     if (status < 0)
         return status;
-    const rlf_compile_options options = {
-        .path = s->program.path,
-        .text = s->program.text,
-        .size = s->program.size,
-        .stdlib = rlf_session_stdlib(s),
-        .settings = s->settings.data,
-        .n_settings = s->settings.count,
-        .classes = s->program.classes,
-        .evaluate = rlf_evaluating_options(s),
-        .plan = s->options.plan,
-        .kept = &s->program.compiled,
-        .params_only = params_only,
-    };
+    rlf_compile_options options = rlf_session_compiling(s);
+    options.evaluate = rlf_evaluating_options(s);
+    options.plan = s->options.plan;
+    options.kept = &s->program.compiled;
+    options.params_only = params_only;
     return rlf_compile(&options, s->arena, &s->program.sources,
                        &s->program.diags, &s->err, &s->graph);
 }

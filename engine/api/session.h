@@ -12,6 +12,7 @@
 #include "engine/plan/plan.h"
 #include "engine/rlflow.h"
 #include "engine/sched/run.h"
+#include "grammar/compile.h"
 
 #include <locale.h>
 #include <pthread.h>
@@ -303,9 +304,13 @@ typedef struct rlf_session_warned_state {
                   */
 } rlf_session_warned_state;
 
+/* The place of a span in the files of the program. */
+rlf_program_place rlf_session_place(const rlf_session *session, rlf_span span);
+
 /* The last result of each kind that a call returned (results.c). */
 typedef struct rlf_session_answer_state {
     rlf_diagnostic diagnostic;
+    rlf_diagnostic_note note;
     rlf_parameter parameter;
     rlf_info info;
     rlf_need need;
@@ -478,6 +483,8 @@ rlf_result rlf_session_compile(rlf_session *session, bool params_only);
 void rlf_host_warn(rlf_session *session);
 /* Forgets what was compiled, if that was the parameters alone. */
 void rlf_program_forget(rlf_session *session);
+/* What every compilation of the session's program is given. */
+rlf_compile_options rlf_session_compiling(rlf_session *session);
 /* Returns the policy by which a generation at work yields to what follows its
  * samples. */
 rlf_policy rlf_session_policy(const rlf_session *session);

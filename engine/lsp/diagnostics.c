@@ -1,26 +1,53 @@
 /* What is wrong with documents, published as they are typed: for each, of its
  * own file and of those that it imports. */
 #include "engine/lsp/server.h"
-#include "engine/lsp/uri.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Severities of the protocol. */
 enum { ERROR = 1, WARNING = 2, INFORMATION = 3 };
 
+/* A text with another line at its end. */
 static json_t *
-message_of(const rlf_diagnostic *d)
+with_line(json_t *text, const char *kind, const char *line, uint32_t at)
 {
-    size_t n = strlen(d->text) + (d->hint ? strlen(d->hint) : 0) + 16;
-    char *text = malloc(n);
-    if (!text)
-        return rlf_lsp_string(d->text);
-    strcpy(text, d->text);
+    json_t *more = rlf_lsp_string(line);
+    json_t *all =
+        at ? json_sprintf("%s\n%s: %s (line %u)", json_string_value(text), kind,
+                          json_string_value(more), at)
+           : json_sprintf("%s\n%s: %s", json_string_value(text), kind,
+                          json_string_value(more));
+    json_decref(more);
+    if (!all)
+        return text;
+    json_decref(text);
+    return all;
+}
+
+/* The message of diagnostic i, and its notes: as places of the protocol, where
+ * the client has that and they have one; else as lines of the message. */
+static json_t *
+message_of(rlf_lsp_server *server, rlf_session *s, const rlf_diagnostic *d,
+           size_t i, json_t *related)
+{
+    json_t *message = rlf_lsp_string(d->text);
     if (d->hint)
-        strcat(strcat(text, "\nhint: "), d->hint);
-    json_t *message = rlf_lsp_string(text);
-    free(text);
+        message = with_line(message, "hint", d->hint, 0);
+    /* The next diagnostic is looked for from the place of this one. */
+    const rlf_lsp_cursor here = server->cursor;
+    const rlf_diagnostic_note *note;
+    for (size_t k = 0; (note = rlf_session_diagnostic_note(s, i, k)); k++) {
+        json_t *at = server->related && note->place.path
+                         ? rlf_lsp_location(server, &note->place)
+                         : NULL;
+        if (at)
+            json_array_append_new(
+                related, json_pack("{s:o, s:o}", "location", at, "message",
+                                   rlf_lsp_string(note->text)));
+        else
+            message = with_line(message, "note", note->text, note->place.line);
+    }
+    server->cursor = here;
     return message;
 }
 
@@ -35,26 +62,6 @@ severity_of(const rlf_diagnostic *d)
     return ungiven                             ? INFORMATION
            : strcmp(d->severity, "error") == 0 ? ERROR
                                                : WARNING;
-}
-
-/* The URI of a diagnostic's file, as the client calls it. */
-static json_t *
-uri_of(rlf_lsp_server *server, const rlf_lsp_document *document,
-       const char *path)
-{
-    const rlf_lsp_document *open =
-        path ? rlf_lsp_document_at(server, path) : document;
-    if (open)
-        return rlf_lsp_string(open->uri);
-    char *plain = strdup(path), *uri = NULL;
-    if (plain) {
-        rlf_lsp_plain(plain);
-        uri = rlf_lsp_uri(plain);
-    }
-    json_t *string = rlf_lsp_string(uri ? uri : path);
-    free(uri);
-    free(plain);
-    return string;
 }
 
 static void
@@ -79,16 +86,21 @@ collect(rlf_lsp_server *server, rlf_lsp_document *document)
     json_object_set_new(all, document->uri, json_array());
     const rlf_diagnostic *d;
     for (size_t i = 0; (d = rlf_session_diagnostic(s, i)); i++) {
-        json_t *uri = uri_of(server, document, d->path);
+        json_t *uri =
+            rlf_lsp_uri_of(server, d->path ? d->path : document->path);
         const char *name = json_string_value(uri);
         if (!json_object_get(all, name))
             json_object_set_new(all, name, json_array());
+        json_t *related = json_array();
         json_t *one = json_pack(
             "{s:o, s:i, s:s, s:s, s:o}", "range",
             rlf_lsp_range_in(server, d->path ? d->path : document->path,
                              d->line, d->column, d->length),
             "severity", severity_of(d), "code", d->code, "source", "rlflow",
-            "message", message_of(d));
+            "message", message_of(server, s, d, i, related));
+        if (json_array_size(related))
+            json_object_set(one, "relatedInformation", related);
+        json_decref(related);
         json_array_append_new(json_object_get(all, name), one);
         json_decref(uri);
     }

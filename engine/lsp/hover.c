@@ -38,17 +38,26 @@ words_of(const rlf_lsp_server *server, const rlf_name_meaning *m)
     return words;
 }
 
-void
-rlf_lsp_hover(rlf_lsp_server *server, const json_t *params,
-              rlf_lsp_answer *answer)
+/* Of the name at the place that `params` name; NULL: there is none, or no such
+ * place, after an answer. */
+static const rlf_name_meaning *
+meaning_at(rlf_lsp_server *server, const json_t *params, rlf_lsp_answer *answer,
+           rlf_lsp_document **document)
 {
     uint32_t line, column;
     rlf_lsp_document *d =
         rlf_lsp_document_place(server, params, answer, &line, &column);
-    if (!d)
-        return;
-    const rlf_name_meaning *m =
-        rlf_session_meaning(rlf_lsp_session(server, d), line, column);
+    *document = d;
+    return d ? rlf_session_meaning(rlf_lsp_session(server, d), line, column)
+             : NULL;
+}
+
+void
+rlf_lsp_hover(rlf_lsp_server *server, const json_t *params,
+              rlf_lsp_answer *answer)
+{
+    rlf_lsp_document *d;
+    const rlf_name_meaning *m = meaning_at(server, params, answer, &d);
     if (!m)
         return;
     answer->result =
@@ -63,13 +72,8 @@ void
 rlf_lsp_definition(rlf_lsp_server *server, const json_t *params,
                    rlf_lsp_answer *answer)
 {
-    uint32_t line, column;
-    rlf_lsp_document *d =
-        rlf_lsp_document_place(server, params, answer, &line, &column);
-    if (!d)
-        return;
-    const rlf_name_meaning *m =
-        rlf_session_meaning(rlf_lsp_session(server, d), line, column);
+    rlf_lsp_document *d;
+    const rlf_name_meaning *m = meaning_at(server, params, answer, &d);
     if (m && m->definition.path)
         answer->result = rlf_lsp_location(server, &m->definition);
 }

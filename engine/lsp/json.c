@@ -97,19 +97,27 @@ rlf_lsp_range_in(rlf_lsp_server *server, const char *path, uint32_t line,
 }
 
 json_t *
+rlf_lsp_uri_of(rlf_lsp_server *server, const char *path)
+{
+    const rlf_lsp_document *document = rlf_lsp_document_at(server, path);
+    if (document)
+        return rlf_lsp_string(document->uri);
+    char *plain = *path == '/' ? strdup(path) : realpath(path, NULL),
+         *uri = NULL;
+    if (plain) {
+        rlf_lsp_plain(plain);
+        uri = rlf_lsp_uri(plain);
+    }
+    json_t *string = rlf_lsp_string(uri ? uri : path);
+    free(uri);
+    free(plain);
+    return string;
+}
+
+json_t *
 rlf_lsp_location(rlf_lsp_server *server, const rlf_program_place *at)
 {
-    const rlf_lsp_document *document = rlf_lsp_document_at(server, at->path);
-    char *plain = strdup(at->path);
-    if (!plain)
-        return NULL;
-    rlf_lsp_plain(plain);
-    char *made = rlf_lsp_uri(plain);
-    json_t *location = json_pack(
-        "{s:o, s:o}", "uri", rlf_lsp_string(document ? document->uri : made),
-        "range",
+    return json_pack(
+        "{s:o, s:o}", "uri", rlf_lsp_uri_of(server, at->path), "range",
         rlf_lsp_range_in(server, at->path, at->line, at->column, at->length));
-    free(made);
-    free(plain);
-    return location;
 }

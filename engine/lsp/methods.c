@@ -82,6 +82,15 @@ lists(const json_t *params, const char *a, const char *b, const char *c,
     return false;
 }
 
+/* Is `params.capabilities.textDocument.a.b` true? */
+static bool
+can(const json_t *params, const char *a, const char *b)
+{
+    const json_t *of = json_object_get(params, "capabilities");
+    of = json_object_get(json_object_get(of, "textDocument"), a);
+    return json_is_true(json_object_get(of, b));
+}
+
 void
 rlf_lsp_initialize(rlf_lsp_server *server, const json_t *params,
                    rlf_lsp_answer *answer)
@@ -90,6 +99,7 @@ rlf_lsp_initialize(rlf_lsp_server *server, const json_t *params,
     server->utf8 = lists(params, "general", "positionEncodings", NULL, "utf-8");
     server->markdown =
         lists(params, "textDocument", "hover", "contentFormat", "markdown");
+    server->related = can(params, "publishDiagnostics", "relatedInformation");
     answer->result = json_pack(
         "{s:{s:s, s:{s:b, s:i, s:b}, s:b, s:b, s:{s:[s,s,s]}, s:b, s:b},"
         " s:{s:s, s:s}}",

@@ -27,6 +27,7 @@ typedef struct rlf_lsp_server {
     bool initialized, shut, exits, broken; /* broken: nobody reads answers */
     bool utf8;                             /* positions are in bytes */
     bool markdown;                         /* of hovers */
+    bool related; /* diagnostics may have other places */
     rlf_lsp_document **documents;
     size_t count, room;
     rlf_lsp_cursor cursor; /* in the text of one of them */
@@ -105,6 +106,8 @@ json_t *rlf_lsp_range(rlf_lsp_server *server, const char *text, size_t n,
  * the file of that path: of a document, or of the disk. */
 json_t *rlf_lsp_range_in(rlf_lsp_server *server, const char *path,
                          uint32_t line, uint32_t column, uint32_t length);
+/* The URI of a file, as the client calls it. */
+json_t *rlf_lsp_uri_of(rlf_lsp_server *server, const char *path);
 /* {"uri", "range"} */
 json_t *rlf_lsp_location(rlf_lsp_server *server, const rlf_program_place *at);
 

@@ -80,6 +80,29 @@ def check_diagnostics():
     ok(client.stop() == 0, "the server ends in order")
 
 
+def check_notes():
+    """Other places that a diagnostic speaks of."""
+    text = "param a : int = 1\n\nparam a : int = 2\nflow f() { report x = a }\n"
+    uri = uri_of("twice.rlf")
+    client = Client([rlflow, "lsp"], {"textDocument": {"publishDiagnostics": {
+        "relatedInformation": True}}})
+    client.open(uri, text)
+    seen = client.published(uri)
+    note = seen[0].get("relatedInformation") if seen else None
+    ok(note and note[0]["message"] == "first here" and note[0]["location"] == {
+        "uri": uri, "range": {"start": {"line": 0, "character": 6},
+                              "end": {"line": 0, "character": 7}}} and
+       "first here" not in seen[0]["message"], "a note with its place", seen)
+    client.stop()
+    client = Client([rlflow, "lsp"])
+    client.open(uri, text)
+    seen = client.published(uri)
+    ok(seen and "relatedInformation" not in seen[0] and
+       seen[0]["message"].endswith("\nnote: first here (line 1)"),
+       "a note for a client that has no such places", seen)
+    client.stop()
+
+
 def check_imports():
     client = Client([rlflow, "lsp"])
     main, library = uri_of("main.rlf"), uri_of("sub/library.rlf")
@@ -105,6 +128,22 @@ def check_imports():
        "the definition in an import that is open", at)
     at = client.ask("definition", main, 0, 10)
     ok(at and at["uri"] == library, "the file of an import", at)
+    # a path in quotes, also where it is what a parameter has by default
+    text = ('param file : path = "sub/rows.jsonl"\n'
+            'data rows = jsonl(file, prompt: "p")\nhook judge = lua("sub/judge.lua")\n'
+            'hook other = lua("sub/none.lua")\nflow f() { report x = 1 }\n')
+    for name in "rows.jsonl", "judge.lua":
+        with open("sub/" + name, "w") as file:
+            file.write('{"p": "1"}\n' if name == "rows.jsonl" else
+                       "return function(s) return 1 end\n")
+    client.change(main, text)
+    for line, character, name in ((0, 25, "rows.jsonl"), (2, 22, "judge.lua")):
+        at = client.ask("definition", main, line, character)
+        ok(at and at["uri"] == uri_of("sub/" + name) and
+           at["range"]["start"] == {"line": 0, "character": 0},
+           f"the file of a path: {name}", at)
+    ok(client.ask("definition", main, 3, 22) is None, "one that is not there")
+    ok("none.lua" in words(client.ask("hover", main, 3, 22)), "its path")
     ok(client.stop() == 0, "the server ends in order")
 
 
@@ -389,7 +428,7 @@ def measure():
     client.stop()
 
 
-for check in (check_diagnostics, check_imports, check_questions,
+for check in (check_diagnostics, check_notes, check_imports, check_questions,
               check_completion, check_positions, check_frames, check_messages,
               check_mutations, check_many, measure):
     try:
