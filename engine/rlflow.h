@@ -622,6 +622,13 @@ typedef struct rlf_name_meaning {
 RLF_PUBLIC const rlf_name_meaning *
 rlf_session_meaning(rlf_session *session, uint32_t line, uint32_t column);
 
+/* A place of the program's own text whose name means what is declared at
+ * `definition`, as rlf_session_meaning has it, in order; that itself is one of
+ * them if it is in this text. NULL: there are no more, or it is no name. */
+RLF_PUBLIC const rlf_program_place *
+rlf_session_reference(rlf_session *session, const rlf_program_place *definition,
+                      size_t i);
+
 typedef struct rlf_proposal {
     const char *name;
     const char *kind;   /* "keyword", "function", "constructor", "argument",

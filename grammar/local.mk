@@ -40,7 +40,7 @@ libgrammar_a_SOURCES = \
 	%D%/literal.h \
 	%D%/look.c %D%/look.h %D%/look_inside.h \
 	%D%/look_at.c %D%/look_find.c %D%/look_propose.c \
-	%D%/look_symbols.c %D%/look_words.c \
+	%D%/look_symbols.c %D%/look_uses.c %D%/look_words.c \
 	%D%/lower.c \
 	%D%/demand.c \
 	%D%/lower.h \

@@ -36,6 +36,15 @@ typedef struct rlf_look_meaning {
 /* False: there is no name at `offset`, or it means nothing. */
 bool rlf_look_at(rlf_look *look, uint32_t offset, rlf_look_meaning *out);
 
+typedef struct rlf_look_spans {
+    rlf_span *data;
+    size_t count, room;
+} rlf_look_spans;
+
+/* The names in the program's own text that mean what is declared at
+ * `definition`, with that itself if it is there, in order. */
+rlf_look_spans rlf_look_uses(rlf_look *look, rlf_span definition);
+
 /* Something that can stand at a place. */
 typedef struct rlf_look_proposal {
     const char *name;

@@ -7,6 +7,8 @@
 #include "grammar/compile.h"
 #include "grammar/look.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct rlf_editing {
@@ -24,6 +26,9 @@ struct rlf_editing {
     uint32_t from;                /* and where the word begins */
     rlf_look_symbols symbols;
     bool listed;
+    rlf_span definition; /* whose uses these are; source 0: none */
+    rlf_look_spans uses;
+    rlf_program_place use;
 };
 
 static struct rlf_editing *
@@ -137,6 +142,55 @@ rlf_session_meaning(rlf_session *s, uint32_t line, uint32_t column)
     if (m.file && rlf_file_exists(m.file))
         e->meaning.definition = (rlf_program_place){m.file, 1, 1, 0};
     return &e->meaning;
+}
+
+/* Are they one file? */
+static bool
+same_file(const char *a, const char *b)
+{
+    char real_a[PATH_MAX], real_b[PATH_MAX];
+    return !strcmp(a, b) || (realpath(a, real_a) && realpath(b, real_b) &&
+                             !strcmp(real_a, real_b));
+}
+
+/* The span that begins at a place; source 0: there is no such place. */
+static rlf_span
+span_at(const rlf_session *s, const rlf_program_place *at)
+{
+    const rlf_sources *sources = &s->program.sources;
+    for (uint32_t i = 1; i <= sources->list.count; i++) {
+        const rlf_source *source = rlf_sources_get(sources, i);
+        if (source->beside || !at->line || at->line > source->n_lines ||
+            !at->column || !same_file(source->path, at->path))
+            continue;
+        size_t first = (size_t)source->lines[at->line - 1] + at->column - 1;
+        if (first < source->size)
+            return (rlf_span){i, (uint32_t)first, (uint32_t)first, 0};
+    }
+    return (rlf_span){0};
+}
+
+const rlf_program_place *
+rlf_session_reference(rlf_session *s, const rlf_program_place *definition,
+                      size_t i)
+{
+    struct rlf_editing *e = looked(s);
+    if (!e)
+        return NULL;
+    rlf_span at = {0};
+    if (definition && definition->path)
+        at = span_at(s, definition);
+    if (!at.source) {
+        rlf_why(s, "nothing that this program sees is declared there");
+        return NULL;
+    }
+    if (e->definition.source != at.source || e->definition.first != at.first)
+        e->uses = rlf_look_uses(e->look, at);
+    e->definition = at;
+    if (i >= e->uses.count)
+        return NULL;
+    e->use = rlf_session_place(s, e->uses.data[i]);
+    return &e->use;
 }
 
 const rlf_proposal *

@@ -67,6 +67,7 @@ rlf_scene_width(const char *text, double size)
                : strchr("ijl.,:;'| ", c) ? 0.3
                : strchr("ftr()[]-", c)   ? 0.4
                : strchr("mwMW@%", c)     ? 0.95
+               : strchr("=<>+~#", c)     ? 0.84
                : c >= 'A' && c <= 'Z'    ? 0.72
                                          : 0.57;
     }

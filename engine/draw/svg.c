@@ -135,7 +135,7 @@ put_label(const rlf_scene_line *line, rlf_buf *out)
 {
     int last = 2 * (line->n_points - 1);
     if (*line->label)
-        put_text("label", line->points[last] - 9, line->points[last + 1] - 2,
+        put_text("label", line->points[last] - 9, line->points[last + 1] - 3.5,
                  line->label, out);
 }
 

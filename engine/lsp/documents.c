@@ -72,9 +72,8 @@ forget_session(rlf_lsp_document *d)
     d->changed = true;
 }
 
-/* What one of them says may be of others, which import it. */
-static void
-forget_sessions(rlf_lsp_server *server)
+void
+rlf_lsp_forget_sessions(rlf_lsp_server *server)
 {
     server->cursor = (rlf_lsp_cursor){0};
     for (size_t i = 0; i < server->count; i++)
@@ -214,7 +213,7 @@ rlf_lsp_did_open(rlf_lsp_server *server, const json_t *params,
     }
     d->version = json_integer_value(json_object_get(item, "version"));
     set_text(d, text);
-    forget_sessions(server);
+    rlf_lsp_forget_sessions(server);
     (void)answer;
 }
 
@@ -237,7 +236,7 @@ rlf_lsp_did_change(rlf_lsp_server *server, const json_t *params,
     }
     d->version = json_integer_value(
         json_object_get(json_object_get(params, "textDocument"), "version"));
-    forget_sessions(server);
+    rlf_lsp_forget_sessions(server);
 }
 
 void
@@ -256,5 +255,5 @@ rlf_lsp_did_close(rlf_lsp_server *server, const json_t *params,
     server->count--;
     rlf_lsp_unpublish(server, d);
     document_free(d);
-    forget_sessions(server);
+    rlf_lsp_forget_sessions(server);
 }

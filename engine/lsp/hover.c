@@ -38,11 +38,9 @@ words_of(const rlf_lsp_server *server, const rlf_name_meaning *m)
     return words;
 }
 
-/* Of the name at the place that `params` name; NULL: there is none, or no such
- * place, after an answer. */
-static const rlf_name_meaning *
-meaning_at(rlf_lsp_server *server, const json_t *params, rlf_lsp_answer *answer,
-           rlf_lsp_document **document)
+const rlf_name_meaning *
+rlf_lsp_meaning(rlf_lsp_server *server, const json_t *params,
+                rlf_lsp_answer *answer, rlf_lsp_document **document)
 {
     uint32_t line, column;
     rlf_lsp_document *d =
@@ -57,7 +55,7 @@ rlf_lsp_hover(rlf_lsp_server *server, const json_t *params,
               rlf_lsp_answer *answer)
 {
     rlf_lsp_document *d;
-    const rlf_name_meaning *m = meaning_at(server, params, answer, &d);
+    const rlf_name_meaning *m = rlf_lsp_meaning(server, params, answer, &d);
     if (!m)
         return;
     answer->result =
@@ -73,7 +71,7 @@ rlf_lsp_definition(rlf_lsp_server *server, const json_t *params,
                    rlf_lsp_answer *answer)
 {
     rlf_lsp_document *d;
-    const rlf_name_meaning *m = meaning_at(server, params, answer, &d);
+    const rlf_name_meaning *m = rlf_lsp_meaning(server, params, answer, &d);
     if (m && m->definition.path)
         answer->result = rlf_lsp_location(server, &m->definition);
 }

@@ -15,8 +15,12 @@ static const rlf_lsp_row rows[] = {
     {"textDocument/hover", true, rlf_lsp_hover},
     {"textDocument/definition", true, rlf_lsp_definition},
     {"textDocument/completion", true, rlf_lsp_completion},
+    {"textDocument/documentHighlight", true, rlf_lsp_highlights},
     {"textDocument/documentSymbol", true, rlf_lsp_symbols},
     {"textDocument/formatting", true, rlf_lsp_formatting},
+    {"textDocument/prepareRename", true, rlf_lsp_prepare_rename},
+    {"textDocument/references", true, rlf_lsp_references},
+    {"textDocument/rename", true, rlf_lsp_rename},
     {"workspace/didChangeConfiguration", false, rlf_lsp_ignore},
     {"$/cancelRequest", false, rlf_lsp_ignore},
     {"$/setTrace", false, rlf_lsp_ignore},
@@ -101,12 +105,13 @@ rlf_lsp_initialize(rlf_lsp_server *server, const json_t *params,
         lists(params, "textDocument", "hover", "contentFormat", "markdown");
     server->related = can(params, "publishDiagnostics", "relatedInformation");
     answer->result = json_pack(
-        "{s:{s:s, s:{s:b, s:i, s:b}, s:b, s:b, s:{s:[s,s,s]}, s:b, s:b},"
-        " s:{s:s, s:s}}",
+        "{s:{s:s, s:{s:b, s:i, s:b}, s:b, s:b, s:{s:[s,s,s]}, s:b, s:b,"
+        " s:b, s:b, s:{s:b}}, s:{s:s, s:s}}",
         "capabilities", "positionEncoding", server->utf8 ? "utf-8" : "utf-16",
         "textDocumentSync", "openClose", 1, "change", 2, "save", 1,
         "hoverProvider", 1, "definitionProvider", 1, "completionProvider",
         "triggerCharacters", ".", "\"", "/", "documentSymbolProvider", 1,
-        "documentFormattingProvider", 1, "serverInfo", "name", "rlflow",
-        "version", rlf_version());
+        "documentFormattingProvider", 1, "documentHighlightProvider", 1,
+        "referencesProvider", 1, "renameProvider", "prepareProvider", 1,
+        "serverInfo", "name", "rlflow", "version", rlf_version());
 }

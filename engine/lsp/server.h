@@ -54,7 +54,8 @@ typedef void rlf_lsp_method(rlf_lsp_server *server, const json_t *params,
 rlf_lsp_method rlf_lsp_initialize, rlf_lsp_initialized, rlf_lsp_shutdown,
     rlf_lsp_exit, rlf_lsp_did_open, rlf_lsp_did_change, rlf_lsp_did_close,
     rlf_lsp_ignore, rlf_lsp_hover, rlf_lsp_definition, rlf_lsp_completion,
-    rlf_lsp_symbols, rlf_lsp_formatting;
+    rlf_lsp_symbols, rlf_lsp_formatting, rlf_lsp_references, rlf_lsp_highlights,
+    rlf_lsp_prepare_rename, rlf_lsp_rename;
 
 /* ---- server.c ---- */
 
@@ -88,9 +89,21 @@ rlf_lsp_document *rlf_lsp_document_place(rlf_lsp_server *server,
                                          rlf_lsp_answer *answer, uint32_t *line,
                                          uint32_t *column);
 void rlf_lsp_documents_free(rlf_lsp_server *server);
+/* The text of a document is another: what one of them says may be of others,
+ * which import it. */
+void rlf_lsp_forget_sessions(rlf_lsp_server *server);
 /* The session of the text as it is now. */
 rlf_session *rlf_lsp_session(rlf_lsp_server *server,
                              rlf_lsp_document *document);
+
+/* ---- hover.c ---- */
+
+/* What the name at the place that `params` name means; NULL: nothing, or there
+ * is no such document, after an answer. */
+const rlf_name_meaning *rlf_lsp_meaning(rlf_lsp_server *server,
+                                        const json_t *params,
+                                        rlf_lsp_answer *answer,
+                                        rlf_lsp_document **document);
 
 /* ---- json.c ---- */
 

@@ -203,6 +203,62 @@ def check_questions():
     ok(client.stop() == 0, "the server ends in order")
 
 
+def check_references():
+    client = Client([rlflow, "lsp"])
+    main, library = uri_of("uses.rlf"), uri_of("sub/parts.rlf")
+    os.makedirs("sub", exist_ok=True)
+    parts = "def twice(x, by = 2) = x * by\ndef four(x) = twice(twice(x))\n"
+    text = ('import "sub/parts"\nflow f() {\n    x = twice(1, by: 3)\n'
+            '    y = x + four(x) # x\n    report x = y\n}\n')
+    client.open(library, parts)
+    client.open(main, text)
+    client.published(main)
+
+    def uses(uri, line, character, **more):
+        found = client.ask("references", uri, line, character,
+                           context={"includeDeclaration": True, **more})
+        return found and [(at["uri"], at["range"]["start"]["line"],
+                           at["range"]["start"]["character"]) for at in found]
+
+    both = [(library, 0, 4), (library, 1, 14), (library, 1, 20), (main, 2, 8)]
+    ok(uses(library, 0, 5) == both and uses(main, 2, 10) == both,
+       "references: a def, from its file and another", uses(main, 2, 10))
+    ok(uses(main, 2, 10, includeDeclaration=False) == both[1:],
+       "references: without the declaration")
+    here = [(main, 2, 4), (main, 3, 8), (main, 3, 17)]
+    ok(uses(main, 3, 8) == here, "references: neither a comment nor a metric",
+       uses(main, 3, 8))
+    ok([h["range"]["start"]["line"] for h in client.ask(
+        "documentHighlight", main, 3, 8)] == [2, 3, 3], "highlights")
+    ok(uses(main, 2, 18) == [(library, 0, 13), (library, 0, 27), (main, 2, 17)],
+       "references: an argument and its label", uses(main, 2, 18))
+
+    def rename(uri, line, character, name):
+        return client.request("textDocument/rename", {
+            "textDocument": {"uri": uri}, "newName": name,
+            "position": {"line": line, "character": character}})
+
+    changes = rename(main, 2, 10, "double")["result"]["changes"]
+    ok({uri: [(e["range"]["start"]["line"], e["range"]["start"]["character"])
+              for e in edits] for uri, edits in changes.items()} ==
+       {library: [at[1:] for at in both[:3]], main: [both[3][1:]]} and
+       all(e["newText"] == "double" for e in changes[main]), "rename: a def",
+       changes)
+    ok(len(rename(main, 2, 18, "factor")["result"]["changes"][library]) == 2,
+       "rename: an argument and its label")
+    for name, why in (("y", "taken"), ("four", "that of a def"), ("9a", "no name"),
+                      ("flow", "a keyword"), ("", "empty")):
+        answer = rename(main, 3, 8, name)
+        ok(answer.get("error", {}).get("code") == -32602, "rename: " + why, answer)
+    ok("error" in rename(main, 3, 2, "z") and
+       client.ask("prepareRename", main, 3, 2) is None, "rename: no name")
+    at = client.ask("prepareRename", main, 3, 9)
+    ok(at and at["start"] == {"line": 3, "character": 8}, "rename: which name", at)
+    client.change(main, 'import "std/loss"\nflow f() {\n    report x = k1(1, 2)\n}\n')
+    ok("error" in rename(main, 2, 16, "z"), "rename: of the library")
+    ok(client.stop() == 0, "the server ends in order")
+
+
 def check_completion():
     client = Client([rlflow, "lsp"])
     uri = uri_of("c.rlf")
@@ -333,7 +389,8 @@ def check_messages():
     for params in (None, 3, [], {}, {"textDocument": 5},
                    {"textDocument": {"uri": 7}}):
         for method in ("hover", "definition", "completion", "documentSymbol",
-                       "formatting"):
+                       "formatting", "references", "documentHighlight",
+                       "prepareRename", "rename"):
             answer = client.request("textDocument/" + method, params)
             if answer.get("error", {}).get("code") != -32602:
                 ok(False, f"{method} of {params}", answer)
@@ -429,6 +486,7 @@ def measure():
 
 
 for check in (check_diagnostics, check_notes, check_imports, check_questions,
+              check_references,
               check_completion, check_positions, check_frames, check_messages,
               check_mutations, check_many, measure):
     try:

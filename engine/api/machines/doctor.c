@@ -325,9 +325,9 @@ put_speed(doctor *d, const rlf_err *why)
     if (isnan(s->bf16))
         row(d, "products", "not measured: %s", why->sentence);
     else
-        row(d, "products", "%.0f GFLOP/s in f32, %.0f in bf16, by %d thread%s",
-            s->product / 1e9, s->bf16 / 1e9, s->threads,
-            s->threads == 1 ? "" : "s");
+        row(d, "products", "%.*f GFLOP/s in f32, %.*f in bf16, by %d thread%s",
+            s->product < 1e10, s->product / 1e9, s->bf16 < 1e10, s->bf16 / 1e9,
+            s->threads, s->threads == 1 ? "" : "s");
     if (isnan(s->read)) {
         row(d, "reading", "not measured: %s", why->sentence);
         helps(d, "not even a small measurement could be made: %s",
