@@ -57,6 +57,8 @@ rlf_processes_world(rlf_session *s, rlf_err *err)
         .backend = rlf_comm_backend_launched(),
         .n_ranks = 1,
         .n_all = ranks,
+        .first_port = s->options.first_port,
+        .last_port = s->options.last_port,
         .n_run_threads = !launched && threads > ranks ? threads : 0,
         .mail_slots = RLF_FRAME_SLOTS,
         .mail_bytes = RLF_FRAME_BYTES,
@@ -67,8 +69,12 @@ rlf_processes_world(rlf_session *s, rlf_err *err)
         .lost = process_lost,
         .sink = s};
     rlf_status status = rlf_comm_world_new(&options, &s->world, err);
+    int process = rlf_comm_launcher_process();
+    int each = ranks > 0 ? ranks / rlf_comm_launcher_size() : 1;
     if (status < 0 && err->rank == 0) /* it does not move, so the next speaks */
-        s->leads = rlf_comm_launcher_process() == 1;
+        s->leads = process == 1;
+    else if (status < 0 && err->rank == process * each)
+        s->leads = true; /* it cannot reach process 0, which does not know */
     RLF_TRY(status);
     s->leads = rlf_comm_world_process(s->world) == 0;
     rlf_mutex_lock(&s->opening.mutex);

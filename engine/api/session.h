@@ -38,6 +38,8 @@ typedef struct rlf_session_options {
     const char *isa;    /* instructions of the kernels; NULL: the best */
     uint64_t memory;  /* bytes that the run may take of each memory; 0: what is
                          there */
+    /* The ports that process 0 of several may listen at; 0: any. */
+    int first_port, last_port;
     double patience;  /* seconds without progress that end a run of many ranks;
                          0: no limit */
     bool dry;         /* only to be looked at: see rlf_run_options */

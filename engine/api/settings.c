@@ -8,6 +8,7 @@
 #include "engine/base/vec.h"
 #include "grammar/compile.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,25 @@ read_seconds(rlf_session *s, const char *text, rlf_err *err)
         return rlf_fail(err, RLF_USAGE, "--patience takes seconds, not \"%s\"",
                         text);
     s->options.patience = x;
+    return RLF_OK;
+}
+
+/* "FIRST" or "FIRST-LAST". */
+static rlf_status
+read_ports(rlf_session *s, const char *text, rlf_err *err)
+{
+    char *end;
+    long first = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
+    long last = first;
+    if (first && *end == '-' && isdigit((unsigned char)end[1]))
+        last = strtol(end + 1, &end, 10);
+    if (!first || *end || last < first || last > UINT16_MAX)
+        return rlf_fail(err, RLF_USAGE,
+                        "--ports takes a port of TCP or two, as in "
+                        "24100-24199, not \"%s\"",
+                        text);
+    s->options.first_port = (int)first;
+    s->options.last_port = (int)last;
     return RLF_OK;
 }
 

@@ -51,6 +51,9 @@ typedef struct rlf_comm_options {
     double silence;    /* seconds without a sign of life of another process
                           that end the run, or the meeting before it, with
                           err->rank; 0: no limit */
+    /* The ports of which process 0 listens at the first free one until the
+     * others have come; 0: any port. */
+    int first_port, last_port;
     int mail_slots;    /* messages that a mailbox holds; 0: 64 */
     size_t mail_bytes; /* longest message; 0: 512 */
     /* A process is gone that did not say good-bye, or is silent; called at

@@ -63,15 +63,39 @@ list_addresses(hello *h)
     freeifaddrs(all);
 }
 
-static rlf_status
-listen_anywhere(hello *h, int *out, rlf_err *err)
+/* Bind fd to the first free port of those that the options name. */
+static int
+bind_port(int fd, const rlf_comm_options *options)
 {
-    struct sockaddr_in at = address_of(htonl(INADDR_ANY), 0);
+    int one = 1, port = options->first_port, failed;
+    /* one that the run before had may be waiting to be closed */
+    if (port && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0)
+        return -1;
+    do {
+        struct sockaddr_in at =
+            address_of(htonl(INADDR_ANY), htons((uint16_t)port));
+        failed = bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+                 listen(fd, SOMAXCONN) != 0;
+    } while (failed && errno == EADDRINUSE && port++ < options->last_port);
+    return failed ? -1 : 0;
+}
+
+static rlf_status
+listen_for_others(const rlf_comm_options *options, hello *h, int *out,
+                  rlf_err *err)
+{
+    struct sockaddr_in at;
     socklen_t size = sizeof at;
     int fd = *out = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) != 0 ||
-        listen(fd, SOMAXCONN) != 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &size) != 0 ||
+    if (fd >= 0 && bind_port(fd, options) != 0) {
+        rlf_fail_errno(err, "cannot listen for the other processes on %s",
+                       h->host);
+        if (options->first_port)
+            rlf_err_hint(err, "--ports allows the ports %d to %d",
+                         options->first_port, options->last_port);
+        return RLF_ENV;
+    }
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&at, &size) != 0 ||
         getrandom(&h->cookie, sizeof h->cookie, 0) != sizeof h->cookie)
         return rlf_fail_errno(err, "cannot listen for the other processes");
     h->port = at.sin_port;
@@ -108,7 +132,18 @@ call_address(uint32_t address, const hello *to, const knock *k)
     return fd;
 }
 
-/* Connect to process 0. */
+/* Is the process the first one on its machine? */
+static bool
+is_first_here(const hello *all, int process)
+{
+    int first = 0;
+    while (strcmp(all[first].host, all[process].host) != 0)
+        first++;
+    return first == process;
+}
+
+/* Connect to process 0. If that cannot be, the first process of each machine
+ * has its rank in err: it is to say so, since process 0 does not know. */
 static rlf_status
 call(rlf_connections *links, const hello *all, rlf_err *err)
 {
@@ -125,8 +160,10 @@ call(rlf_connections *links, const hello *all, rlf_err *err)
                        world->process, to->host);
         rlf_err_hint(err,
                      "let the machines of a run connect to each other by "
-                     "TCP (port %d)",
-                     ntohs(to->port));
+                     "TCP (port %d of %s; --ports says which it may be)",
+                     ntohs(to->port), to->host);
+        if (is_first_here(all, world->process))
+            err->rank = world->process * world->local;
         return RLF_ENV;
     }
     links->links[links->n++] = (rlf_connection){.fd = fd, .process = 0};
@@ -144,25 +181,32 @@ is_new(const rlf_connections *links, int64_t process)
 
 /* Process 0 takes the calls of all others. */
 static rlf_status
-take_calls(rlf_connections *links, int listener, uint64_t cookie, rlf_err *err)
+take_calls(rlf_connections *links, int listener, const hello *mine,
+           rlf_err *err)
 {
     int n = links->world->caps.n_processes - 1;
     uint64_t begin = rlf_clock_now();
     while (links->n < n) {
         double left = MEET_SECONDS - rlf_clock_since(begin);
         struct pollfd wait = {.fd = listener, .events = POLLIN};
-        if (left <= 0 || poll(&wait, 1, (int)(left * 1000) + 1) == 0)
-            return rlf_fail(err, RLF_ENV,
-                            "%d of %d other processes have not connected to "
-                            "process 0 after %d s",
-                            n - links->n, n, MEET_SECONDS);
+        if (left <= 0 || poll(&wait, 1, (int)(left * 1000) + 1) == 0) {
+            rlf_fail(err, RLF_ENV,
+                     "%d of %d other processes have not connected to "
+                     "process 0 after %d s",
+                     n - links->n, n, MEET_SECONDS);
+            rlf_err_hint(err,
+                         "let the machines of a run connect to port %d of %s "
+                         "by TCP; --ports says which it may be",
+                         ntohs(mine->port), mine->host);
+            return RLF_ENV;
+        }
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)
             continue;
         set_timeouts(fd);
         knock k;
         if (recv(fd, &k, sizeof k, MSG_WAITALL) == sizeof k &&
-            k.cookie == cookie && is_new(links, k.process))
+            k.cookie == mine->cookie && is_new(links, k.process))
             links->links[links->n++] =
                 (rlf_connection){.fd = fd, .process = (int)k.process};
         else
@@ -219,14 +263,15 @@ rlf_connections_meet(rlf_connections *links, rlf_err *err)
     sched_getaffinity(0, sizeof mine.cores, &mine.cores);
     links->links = rlf_calloc((size_t)n, sizeof *links->links);
     if (world->process == 0)
-        RLF_TRY_GOTO(listen_anywhere(&mine, &listener, err), end);
+        RLF_TRY_GOTO(
+            listen_for_others(&world->options, &mine, &listener, err), end);
     RLF_TRY_GOTO(
         world->options.backend->share(world, &mine, sizeof mine, all, err),
         end);
     RLF_TRY_GOTO(compare(world, all, err), end);
     count_cores(world, all);
     if (world->process == 0)
-        status = take_calls(links, listener, mine.cookie, err);
+        status = take_calls(links, listener, &mine, err);
     else
         status = call(links, all, err);
 end:
