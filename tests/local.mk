@@ -56,7 +56,7 @@ AM_TESTS_ENVIRONMENT = \
 # Not a program's: it is preloaded into others by faults.tap.
 tap_tests += %D%/faults.tap
 tap_tests += %D%/frozen.tap %D%/report.tap
-tap_tests += %D%/lora.tap
+tap_tests += %D%/lora.tap %D%/clusters.tap
 EXTRA_DIST += %D%/faults.c
 check_DATA += %D%/faults.so
 CLEANFILES += %D%/faults.so
