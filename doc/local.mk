@@ -1,5 +1,8 @@
 # doc: pages for people. `make html` makes a site of all of them, in html/ of the
 # build; `make install-html` installs it.
+EXTRA_DIST += %D%/tutorial/pictures %D%/tutorial/report-curves.png \
+	%D%/tutorial/report-program.png %D%/tutorial/report-samples.png \
+	%D%/tutorial/report-times.png
 EXTRA_DIST += %D%/site/build_site %D%/site/console.xml %D%/site/contents \
 	%D%/site/page.html %D%/site/rlf.awk %D%/site/search.js \
 	%D%/site/site.css %D%/site/site.lua
