@@ -77,6 +77,11 @@
     document.head.appendChild(script);
   }
 
+  var asked = /[?&]q=([^&]*)/.exec(location.search); // page.html?q=words
+  if (asked) {
+    box.value = decodeURIComponent(asked[1].replace(/\+/g, ' '));
+    load();
+  }
   box.addEventListener('focus', load);
   box.addEventListener('input', show);
   document.addEventListener('keydown', function (event) {

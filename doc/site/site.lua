@@ -87,9 +87,11 @@ local function code(element)
     to = by_file[element.text] or page_named(element.text) or
       by_file[(element.text:gsub("/$", "")) .. "/README.md"]
   end
+  if #element.text <= 24 then element.classes:insert("whole") end -- in one line
   if to and to.file ~= page then
     return pandoc.Link({element}, way(to.url)), false
   end
+  return element
 end
 
 local function framed(element)
