@@ -1,5 +1,7 @@
 // Memory: what was counted before the first step, beside what was taken.
 
+const UNCOUNTED = 8 << 20; // bytes of what is too small to be counted by itself
+
 // "ranks 0, 1, 4 to 7": numbers in words.
 function groupWords(ranks, word = "rank") {
   const parts = [];
@@ -13,16 +15,19 @@ function groupWords(ranks, word = "rank") {
   return word + (ranks.length > 1 ? (word.endsWith("s") ? "es " : "s ") : " ") + parts.slice(0, most).join(", ") + (parts.length > most ? " and others" : "");
 }
 
-// The most of a column, of each rank over all steps; undefined: there is none.
-function mostOf(run, name) {
+// The most of a column, of each rank over the steps after that one, of which a
+// bin may have some; undefined: there is none.
+function mostOf(run, name, after) {
   const value = run.ranks && run.ranks.column.get(name);
   if (!value) return undefined;
-  const out = new Array(run.ranks.n).fill(0);
+  const { n, first, last } = run.ranks;
+  const whole = first.some((x) => x > after);
+  const out = new Array(n).fill(0);
   value.forEach((x, i) => {
-    const rank = i % run.ranks.n;
-    if (x > out[rank]) out[rank] = x;
+    const bin = Math.floor(i / n);
+    if ((whole ? first[bin] : last[bin]) > after && x > out[i % n]) out[i % n] = x;
   });
-  return out;
+  return out.some((x) => x > 0) ? out : undefined;
 }
 
 function sumOf(parts, key) {
@@ -42,12 +47,13 @@ function range(list) {
 
 // [what, of whom, counted, taken of each]
 function memoryRows(run, start) {
-  const device = mostOf(run, "memory.device"), step = mostOf(run, "memory.step"), process = mostOf(run, "memory.process");
+  const after = start.step || 0;
+  const [device, step, process] = ["device", "step", "process"].map((name) => mostOf(run, "memory." + name, after));
   const rows = [];
   for (const group of start.memory) {
     const of = (list) => list && group.ranks.filter((r) => r < list.length).map((r) => list[r]);
     rows.push([groupWords(group.ranks), "device", sumOf(group.parts, "device"), of(device)]);
-    rows.push([groupWords(group.ranks), "values of a step, at most", sumOf(group.parts.filter(isOfSteps), "host"), of(step)]);
+    rows.push([groupWords(group.ranks), "values of a step", sumOf(group.parts.filter(isOfSteps), "host"), of(step)]);
   }
   const processes = Math.max(1, (start.processes || []).length);
   const each = Math.max(1, Math.floor((start.ranks || 1) / processes));
@@ -92,7 +98,9 @@ function memoryTable(run) {
       h("tbody", {}, rows.slice(0, most).map(([who, what, counted, taken]) => h("tr", {},
         h("th", { scope: "row", text: who }), h("td", { text: what }), h("td", { text: bytes(counted) }),
         h("td", { text: taken && taken.length ? range(taken) : "not known" }),
-        h("td", { class: taken && Math.max(0, ...taken) > counted ? "bad" : null, text: taken && taken.length && counted > 0 ? number(Math.max(...taken) / counted, 3) : "–" })))))),
+        h("td", { class: taken && Math.max(0, ...taken) > counted + UNCOUNTED ? "bad" : null, text: taken && taken.length && counted > 0 ? number(Math.max(...taken) / counted, 3) : "–" })))))),
+    h("p", { class: "hint" }, "Counted is what each part takes of the device, and takes at most of the host; taken the most since the last start. ",
+      "Values of a step are its sets and columns, and what expressions have on the way, when it ends; what is too small to be counted by itself, up to 8 MB, is with the program."),
     rows.length > most ? h("p", { class: "hint", text: `and ${many(rows.length - most, "row")} more` }) : null,
     start.memory.slice(0, most).map(partsTable));
 }
