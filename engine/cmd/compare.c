@@ -87,7 +87,7 @@ put_times(rlf_record *a, rlf_record *b)
     rlf_rank_seconds *y = rlf_rank_times_read(b, UINT64_MAX, &m);
     if (x && y) {
         rlf_rank_seconds of_a = rlf_rank_times_mean(x, n),
-                      of_b = rlf_rank_times_mean(y, m);
+                         of_b = rlf_rank_times_mean(y, m);
         printf("\nseconds of a step, mean of %zu and %zu rank%s\n", n, m,
                m == 1 ? "" : "s");
         put_seconds("all", of_a.all, of_b.all);

@@ -52,8 +52,7 @@ column_called(rlf_rank_table *t, rlf_str key, rlf_err *err,
             *out = &t->columns.data[i];
     if (*out || t->columns.count == COLUMNS)
         return RLF_OK;
-    rlf_rank_column new = {.name =
-                               rlf_arena_strndup(t->arena, key.p, key.n)};
+    rlf_rank_column new = {.name = rlf_arena_strndup(t->arena, key.p, key.n)};
     RLF_PUSH(&t->columns, new);
     *out = &t->columns.data[t->columns.count - 1];
     RLF_TRY_ROOM(&(*out)->value, t->step.count + 1, "numbers of ranks");

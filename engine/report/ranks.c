@@ -10,10 +10,10 @@ enum { LEVEL = 6, MOST = 1 << 17 }; /* rows of ranks and bins */
 
 /* Steps that stand together in the page. */
 typedef struct bins {
-    size_t n;      /* steps that have rows */
-    size_t each;   /* of them in a bin */
-    size_t count;  /* bins */
-    uint32_t *of;  /* per row: its bin */
+    size_t n;       /* steps that have rows */
+    size_t each;    /* of them in a bin */
+    size_t count;   /* bins */
+    uint32_t *of;   /* per row: its bin */
     uint32_t *ends; /* per bin: its first and last step */
 } bins;
 
@@ -103,9 +103,7 @@ put_column(const rlf_rank_table *t, const bins *b, const rlf_rank_column *c,
         sum[cell] = !most ? sum[cell] + x : x > sum[cell] ? x : sum[cell];
     }
     for (size_t i = 0; i < cells; i++)
-        out[i] = !n[i]   ? NAN
-                 : most ? (float)sum[i]
-                        : (float)(sum[i] / n[i]);
+        out[i] = !n[i] ? NAN : most ? (float)sum[i] : (float)(sum[i] / n[i]);
 }
 
 /* The first and last step of each bin, then column by column, bin by bin, a
@@ -127,8 +125,8 @@ rlf_page_rank_numbers(rlf_page *page, const rlf_record *r, size_t run)
                 rlf_buf_try(&out, (t->columns.count * cells + 2 * b.count) *
                                       sizeof *means);
     if (!room)
-        page->status = rlf_fail_memory(page->err, cells * sizeof *sum,
-                                       "times of ranks");
+        page->status =
+            rlf_fail_memory(page->err, cells * sizeof *sum, "times of ranks");
     if (room)
         rlf_buf_add(&out, b.ends, 2 * b.count * sizeof *b.ends);
     for (size_t i = 0; room && i < t->columns.count; i++) {

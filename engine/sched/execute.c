@@ -375,8 +375,7 @@ add_time(rlf_rank *rank, const rlf_node *node, bool moves, clocks from)
 static bool
 is_move(rlf_do kind)
 {
-    return kind == RLF_DO_EDGE || kind == RLF_DO_MOVE ||
-           kind == RLF_DO_WEIGHTS;
+    return kind == RLF_DO_EDGE || kind == RLF_DO_MOVE || kind == RLF_DO_WEIGHTS;
 }
 
 /* Does anyone want to know how long the command takes? The clock is not read

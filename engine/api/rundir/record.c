@@ -164,8 +164,7 @@ put_memory_row(const rlf_memory_row *row, rlf_buf *out)
 {
     put_text(out, "{", "owner", row->owner);
     put_text(out, ",", "purpose", row->purpose);
-    rlf_buf_printf(out,
-                   ",\"device\":%" PRIu64 ",\"host\":%" PRIu64 "}",
+    rlf_buf_printf(out, ",\"device\":%" PRIu64 ",\"host\":%" PRIu64 "}",
                    row->device, row->host);
 }
 

@@ -373,10 +373,9 @@ put_ranks(const rlf_session *session, rlf_buf *out)
         for (int i = 0; i < RLF_OWN_TIMES; i++)
             rlf_buf_printf(out, ",\"seconds.%s\":%.6f", rlf_own_time_names[i],
                            own.seconds[i]);
-        rlf_buf_printf(out,
-                       ",\"memory.device\":%" PRIu64
-                       ",\"memory.step\":%" PRIu64,
-                       own.device, own.pools);
+        rlf_buf_printf(
+            out, ",\"memory.device\":%" PRIu64 ",\"memory.step\":%" PRIu64,
+            own.device, own.pools);
         if (own.process)
             rlf_buf_printf(out, ",\"memory.process\":%" PRIu64, own.process);
         rlf_buf_puts(out, "}\n");
@@ -407,8 +406,8 @@ add_step(rlf_session *session, rlf_err *err)
     RLF_TRY(status);
     RLF_TRY(rlf_run_samples(session->run, session->options.samples, add_samples,
                             session, err));
-    rlf_tracing_span(session, "write", "metrics.jsonl, ranks.jsonl, samples.jsonl",
-                     from);
+    rlf_tracing_span(session, "write",
+                     "metrics.jsonl, ranks.jsonl, samples.jsonl", from);
     from = rlf_tracing_now(session);
     RLF_TRY(rlf_tokens_step(session, err));
     if (session->options.record)
