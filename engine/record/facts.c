@@ -62,8 +62,8 @@ load(rlf_record *record, const char *name)
     json_t *root = NULL;
     rlf_json_found found;
     rlf_digest digest;
-    const char *path = rlf_record_path(record, record->facts.arena, name);
-    if (!rlf_file_exists(path))
+    const char *path = rlf_record_own(record, record->facts.arena, name);
+    if (!path || !rlf_file_exists(path))
         return NULL;
     rlf_status status = rlf_file_read(path, MOST, &why, &text);
     if (status >= 0 && !rlf_sealed_is_whole(&text, &digest))
@@ -184,7 +184,7 @@ take_checkpoints(rlf_record *record)
 {
     rlf_record_facts *f = &record->facts;
     rlf_err ignored = RLF_ERR_NONE;
-    const char *dir = rlf_record_path(record, f->arena, "checkpoints");
+    const char *dir = rlf_record_own(record, f->arena, "checkpoints");
     const char **names = NULL;
     size_t n = 0;
     json_t *root = load(record, "checkpoints.json");
@@ -195,7 +195,7 @@ take_checkpoints(rlf_record *record)
             add_checkpoint(f, step, false);
     }
     json_decref(root);
-    if (rlf_dir_exists(dir) &&
+    if (dir && rlf_dir_exists(dir) &&
         rlf_dir_list(dir, f->arena, &ignored, &names, &n) < 0)
         rlf_record_leave_out(record, "%s", ignored.sentence);
     for (size_t i = 0; i < n; i++) {
@@ -362,5 +362,6 @@ rlf_record_read_facts(rlf_record *record, rlf_err *err, bool *changed)
     take_run(record);
     take_checkpoints(record);
     f->prediction = load(record, "prediction.json");
+    rlf_record_check_files(record);
     return RLF_OK;
 }

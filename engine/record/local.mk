@@ -1,7 +1,7 @@
 # engine/record: layer 2.
 noinst_LIBRARIES += librecord.a
 librecord_a_SOURCES = \
-	%D%/difference.c %D%/facts.c %D%/findings.c %D%/metrics.c \
+	%D%/difference.c %D%/facts.c %D%/files.c %D%/findings.c %D%/metrics.c \
 	%D%/ranks.c %D%/record.c %D%/record.h %D%/samples.c %D%/scan.c %D%/scan.h \
 	%D%/growing.c %D%/growing.h %D%/text_difference.c
 

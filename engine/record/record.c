@@ -8,12 +8,6 @@
 
 /* ---- of this folder ---- */
 
-const char *
-rlf_record_path(const rlf_record *record, rlf_arena *arena, const char *name)
-{
-    return rlf_path_join(arena, record->directory, name);
-}
-
 bool
 rlf_key_is(rlf_str key, const char *name)
 {
@@ -92,6 +86,14 @@ read_all(rlf_record *r, rlf_err *err)
     return RLF_OK;
 }
 
+/* What leads out of the directory is read as a file that is not there. */
+static const char *
+own_or_none(rlf_record *r, const char *name)
+{
+    const char *path = rlf_record_own(r, r->arena, name);
+    return path ? path : "";
+}
+
 rlf_record *
 rlf_record_open(const char *directory)
 {
@@ -103,9 +105,9 @@ rlf_record_open(const char *directory)
     r->arena = rlf_arena_new();
     r->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     r->directory = rlf_arena_strdup(r->arena, directory ? directory : "");
-    r->metrics_path = rlf_record_path(r, r->arena, "metrics.jsonl");
-    r->ranks_path = rlf_record_path(r, r->arena, "ranks.jsonl");
-    r->samples_path = rlf_record_path(r, r->arena, "samples.jsonl");
+    r->metrics_path = own_or_none(r, "metrics.jsonl");
+    r->ranks_path = own_or_none(r, "ranks.jsonl");
+    r->samples_path = own_or_none(r, "samples.jsonl");
     if (!directory)
         rlf_fail(&r->err, RLF_USAGE, "rlf_record_open: directory is NULL");
     else if (look(r, &r->err) >= 0)
@@ -226,41 +228,6 @@ const rlf_recorded_checkpoint *
 rlf_record_checkpoint(rlf_record *r, size_t i)
 {
     return ELEMENT(checkpoints, i);
-}
-
-/* Does the name lead out of the directory? run.json may be anybody's. */
-static bool
-leads_out(const char *name)
-{
-    if (*name == '/' || !*name)
-        return true;
-    for (const char *p = name; *p; p += strcspn(p, "/"), p += *p == '/')
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
-            return true;
-    return false;
-}
-
-const char *
-rlf_record_file_text(rlf_record *r, const char *name, size_t *n)
-{
-    enum { MOST = 64 << 20 };
-    rlf_err ignored = RLF_ERR_NONE;
-    if (n)
-        *n = 0;
-    if (!r || !name || leads_out(name))
-        return NULL;
-    rlf_buf_clear(&r->file);
-    rlf_arena *arena = rlf_arena_new();
-    const char *path = rlf_record_path(r, arena, name);
-    rlf_status status = rlf_file_exists(path)
-                            ? rlf_file_read(path, MOST, &ignored, &r->file)
-                            : RLF_USER;
-    rlf_arena_free(arena);
-    if (status < 0)
-        return NULL;
-    if (n)
-        *n = r->file.n;
-    return r->file.n ? r->file.p : "";
 }
 
 /* ---- metrics ---- */

@@ -180,6 +180,13 @@ struct rlf_record {
 /* "DIR/name", in the arena. */
 const char *rlf_record_path(const rlf_record *record, rlf_arena *arena,
                             const char *name);
+/* The same of a file that is in the directory, or would be; NULL: a name, or a
+ * symbolic link, which is noted, leads out of it. */
+const char *rlf_record_own(rlf_record *record, rlf_arena *arena,
+                           const char *name);
+/* Note copies of inputs, and a plan, that are not those which run.json tells
+ * of. */
+void rlf_record_check_files(rlf_record *record);
 /* Note a sentence about something that is left out. */
 void rlf_record_leave_out(rlf_record *record, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

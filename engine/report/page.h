@@ -63,7 +63,7 @@ void rlf_page_sample_lines(rlf_page *page, const rlf_record *record,
                            size_t run);
 /* Tokens that were recorded: what there is, then their blocks. */
 typedef struct rlf_page_tokens rlf_page_tokens;
-rlf_page_tokens *rlf_page_tokens_find(const rlf_record *record);
+rlf_page_tokens *rlf_page_tokens_find(rlf_record *record);
 void rlf_page_tokens_list(rlf_page *page, const rlf_page_tokens *tokens);
 void rlf_page_tokens_put(rlf_page *page, const rlf_page_tokens *tokens,
                          size_t run);

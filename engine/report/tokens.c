@@ -2,9 +2,12 @@
  * each set. SET/sample has the numbers of the samples, SET/offset where the
  * tokens of each begin, SET/id the tokens, SET/text.offset and SET/text the
  * bytes that they stand for; every other tensor of SET that has one number a
- * token is a column. What is not there, or not so, is left out and noted. */
+ * token is a column. tokens.jsonl tells of each file its size and checksum:
+ * a file that is not so is left out, and noted. */
 #include "engine/report/page.h"
 
+#include "engine/io/checksum.h"
+#include "engine/io/json.h"
 #include "engine/io/safetensors.h"
 
 #include <inttypes.h>
@@ -109,21 +112,144 @@ find_set(rlf_page_tokens *tokens, const rlf_safetensors *file, const char *path,
 }
 
 static void
-find_file(rlf_page_tokens *tokens, const char *path, uint64_t step)
+find_file(rlf_page_tokens *tokens, rlf_record *r, const char *path,
+          uint64_t step)
 {
     static const char end[] = "/sample";
-    rlf_err ignored = RLF_ERR_NONE;
+    rlf_err why = RLF_ERR_NONE;
     rlf_safetensors *file = NULL;
-    if (rlf_safetensors_open(path, &ignored, &file) < 0)
+    if (rlf_safetensors_open(path, &why, &file) < 0) {
+        rlf_record_leave_out(r, "%s is left out: %s", path, why.sentence);
         return;
+    }
     for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
         const char *name = rlf_safetensors_at(file, i)->name;
         size_t n = strlen(name), k = sizeof end - 1;
         if (n > k && strcmp(name + n - k, end) == 0)
             find_set(tokens, file, path, step,
-                     rlf_arena_strndup(tokens->arena, name, n - k), &ignored);
+                     rlf_arena_strndup(tokens->arena, name, n - k), &why);
     }
     rlf_safetensors_close(file);
+}
+
+/* ---- is it what was written ---- */
+
+/* A line of tokens.jsonl. */
+typedef struct token_line {
+    uint64_t step, size;
+    uint32_t crc32;
+    bool found; /* the file */
+} token_line;
+
+typedef RLF_VEC(token_line) token_lines;
+
+typedef struct list_reader {
+    rlf_record *record;
+    token_lines *lines;
+} list_reader;
+
+static void
+forget_lines(void *arg)
+{
+    ((list_reader *)arg)->lines->count = 0;
+}
+
+static rlf_status
+take_line(void *arg, const rlf_growing_line *line, rlf_err *err)
+{
+    list_reader *reader = arg;
+    json_t *root = NULL;
+    rlf_err ignored = RLF_ERR_NONE;
+    int64_t step = 0, size = -1, sum = -1;
+    (void)err;
+    if (rlf_json_parse("", 1, line->text.p, line->text.n, &ignored, &root) >=
+            0 &&
+        rlf_json_as_int(json_object_get(root, "step"), &step) && step > 0 &&
+        rlf_json_as_int(json_object_get(root, "size"), &size) && size >= 0 &&
+        rlf_json_as_int(json_object_get(root, "crc32"), &sum))
+        RLF_PUSH(reader->lines, (token_line){(uint64_t)step, (uint64_t)size,
+                                             (uint32_t)sum, false});
+    else
+        rlf_record_leave_out(reader->record,
+                             "%s/tokens.jsonl:%" PRIu64
+                             " is left out: it tells of no file",
+                             reader->record->directory, line->number);
+    json_decref(root);
+    return RLF_OK;
+}
+
+static void
+read_list(rlf_record *r, rlf_arena *arena, token_lines *out)
+{
+    rlf_growing tail = {0};
+    rlf_err why = RLF_ERR_NONE;
+    list_reader reader = {r, out};
+    const rlf_growing_reader lines = {&reader, forget_lines, take_line};
+    const char *path = rlf_record_own(r, arena, "tokens.jsonl");
+    if (path && rlf_growing_read(&tail, path, &lines, &why) < 0)
+        rlf_record_leave_out(r, "%s", why.sentence);
+}
+
+static bool
+has_checksum(const char *path, const token_line *line)
+{
+    enum { PIECE = 64 << 10 };
+    char piece[PIECE];
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_infile *file = NULL;
+    uint32_t sum = 0;
+    bool good = rlf_infile_open(path, &ignored, &file) >= 0 &&
+                rlf_infile_size(file) == line->size;
+    for (uint64_t at = 0; good && at < line->size; at += PIECE) {
+        size_t n = line->size - at < PIECE ? (size_t)(line->size - at) : PIECE;
+        good = rlf_infile_read(file, at, piece, n, &ignored) >= 0;
+        sum = good ? rlf_checksum(sum, piece, n) : 0;
+    }
+    rlf_infile_close(file);
+    return good && sum == line->crc32;
+}
+
+/* Is the file of that step what the run has written? The last line of a step
+ * counts. A run that goes on writes the file before the line. */
+static bool
+is_as_written(rlf_record *r, const char *path, uint64_t step,
+              const token_lines *lines)
+{
+    const token_line *line = NULL;
+    uint64_t last = 0;
+    for (size_t i = 0; i < lines->count; i++) {
+        last = lines->data[i].step > last ? lines->data[i].step : last;
+        if (lines->data[i].step == step)
+            line = &lines->data[i];
+    }
+    if (line) {
+        if (has_checksum(path, line))
+            return true;
+        rlf_record_leave_out(r,
+                             "%s is left out: it is damaged, its checksum is "
+                             "not the one in tokens.jsonl",
+                             path);
+    } else if (step <= last || !r->facts.goes_on) {
+        rlf_record_leave_out(
+            r, "%s is left out: tokens.jsonl does not tell of it", path);
+    }
+    return false;
+}
+
+static void
+note_missing(rlf_record *r, const token_lines *lines)
+{
+    size_t missing = 0;
+    uint64_t first = 0;
+    for (size_t i = 0; i < lines->count; i++)
+        if (!lines->data[i].found && !missing++)
+            first = lines->data[i].step;
+    if (missing)
+        rlf_record_leave_out(r,
+                             "%zu of the files of which %s/tokens.jsonl tells "
+                             "%s missing, the first of step %" PRIu64,
+                             missing, r->directory, missing == 1 ? "is" : "are",
+                             first);
 }
 
 static int
@@ -134,26 +260,38 @@ by_step(const void *a, const void *b)
 }
 
 rlf_page_tokens *
-rlf_page_tokens_find(const rlf_record *r)
+rlf_page_tokens_find(rlf_record *r)
 {
-    rlf_err ignored = RLF_ERR_NONE;
+    rlf_err why = RLF_ERR_NONE;
     rlf_page_tokens *tokens = rlf_calloc(1, sizeof *tokens);
     tokens->arena = rlf_arena_new();
     const char **names = NULL;
     size_t n = 0;
-    const char *dir = rlf_record_path(r, tokens->arena, "tokens");
-    if (rlf_dir_exists(dir) &&
-        rlf_dir_list(dir, tokens->arena, &ignored, &names, &n) < 0)
+    token_lines lines = {0};
+    read_list(r, tokens->arena, &lines);
+    const char *dir = rlf_record_own(r, tokens->arena, "tokens");
+    if (dir && rlf_dir_exists(dir) &&
+        rlf_dir_list(dir, tokens->arena, &why, &names, &n) < 0) {
+        rlf_record_leave_out(r, "%s", why.sentence);
         n = 0;
+    }
     for (size_t i = 0; i < n; i++) {
         uint64_t step;
         int used = 0;
-        if (sscanf(names[i], "step-%" SCNu64 ".safetensors%n", &step, &used) ==
-                1 &&
-            used && !names[i][used])
-            find_file(tokens, rlf_path_join(tokens->arena, dir, names[i]),
-                      step);
+        if (sscanf(names[i], "step-%" SCNu64 ".safetensors%n", &step, &used) !=
+                1 ||
+            !used || names[i][used])
+            continue;
+        for (size_t k = 0; k < lines.count; k++)
+            lines.data[k].found |= lines.data[k].step == step;
+        const char *path = rlf_record_own(
+            r, tokens->arena,
+            rlf_arena_printf(tokens->arena, "tokens/%s", names[i]));
+        if (path && is_as_written(r, path, step, &lines))
+            find_file(tokens, r, path, step);
     }
+    note_missing(r, &lines);
+    RLF_VEC_FREE(&lines);
     if (tokens->blocks.count)
         qsort(tokens->blocks.data, tokens->blocks.count,
               sizeof *tokens->blocks.data, by_step);
@@ -232,6 +370,24 @@ are_offsets(const int64_t *offset, uint64_t n, uint64_t end)
     return good && (uint64_t)offset[n] <= end;
 }
 
+/* Whole numbers of 32 bits or of 64; NULL: it has others. */
+static int64_t *
+read_ids(const rlf_tensor *t, rlf_err *err)
+{
+    if (t->element != RLF_ELEMENT_I32)
+        return read_whole(t, t->count, err);
+    int64_t *out = rlf_try_malloc(t->count * sizeof *out + 1);
+    int32_t *narrow = rlf_try_malloc(t->count * sizeof *narrow + 1);
+    bool good = out && narrow && rlf_tensor_read(t, err, narrow) >= 0;
+    for (uint64_t i = 0; good && i < t->count; i++)
+        out[i] = narrow[i];
+    free(narrow);
+    if (good)
+        return out;
+    free(out);
+    return NULL;
+}
+
 static bool
 read_set(const rlf_page_tokens *tokens, const rlf_safetensors *file,
          const token_block *b, token_set *out, rlf_err *err)
@@ -261,13 +417,8 @@ read_set(const rlf_page_tokens *tokens, const rlf_safetensors *file,
         if (t && is_column(t, b->set, out->tokens))
             out->column[i] = read_numbers(t, err);
     }
-    float *ids = read_numbers(id, err); /* below 2^24, as vocabularies are */
-    out->id = rlf_try_malloc(out->tokens * sizeof *out->id + 1);
-    for (uint64_t i = 0; ids && out->id && i < out->tokens; i++)
-        out->id[i] = (int64_t)ids[i];
-    bool good = ids && out->id;
-    free(ids);
-    return good;
+    out->id = read_ids(id, err);
+    return out->id != NULL;
 }
 
 /* The text of a token; where it is a part of a character, its bytes as

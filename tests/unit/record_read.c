@@ -1,7 +1,10 @@
 /* Directories of runs, read back: columns, samples, facts, what is left out;
  * files that grow, are cut and written again, half lines, hostile ones. */
 #include "engine/record/record.h"
+#include "engine/base/digest.h"
 #include "tests/put.h"
+
+#include <unistd.h>
 
 static rlf_arena *arena;
 
@@ -318,7 +321,14 @@ test_facts(void)
     is_str(run->program, "x.rlf", "the program");
     is_str(run->state_text, "killed", "no end, and nobody there");
     is_int((int64_t)run->steps, 9, "steps of the whole run");
-    is_int((int64_t)notes_of(r), 2, "files without their digests are noted");
+    is_int((int64_t)notes_of(r), 3,
+           "files without their digests are noted, and a copy with another");
+    const char *want = rlf_arena_printf(
+        arena,
+        "%s/inputs/program/x.rlf is not the copy that run.json tells of: it "
+        "is damaged, or somebody has edited it",
+        in_root(arena, "f"));
+    is_str(rlf_record_note(r, 2), want, "... by its name");
     is_str(rlf_record_parameter(r, 0)->value, "1e-5", "a parameter");
     ok(!rlf_record_parameter(r, 1), "and no more");
     is_str(rlf_record_input(r, 0)->copy, "inputs/program/x.rlf", "an input");
@@ -360,6 +370,81 @@ test_facts(void)
     ok(rlf_record_run(r)->state == RLF_RUN_UNKNOWN &&
            rlf_record_status(r) == RLF_RESULT_OK,
        "a damaged run.json is no error");
+    rlf_record_close(r);
+}
+
+static size_t
+notes_with(rlf_record *r, const char *text)
+{
+    size_t n = 0;
+    for (size_t i = 0; rlf_record_note(r, i); i++)
+        n += strstr(rlf_record_note(r, i), text) != NULL;
+    return n;
+}
+
+/* Copies and a plan with digests, and links out of the directory. */
+static void
+test_files(void)
+{
+    const char *program = "flow x {}\n", *plan = "place {}\n";
+    char digest[2][RLF_DIGEST_TEXT];
+    rlf_digest_print(rlf_digest_of(program, strlen(program)), digest[0]);
+    rlf_digest_print(rlf_digest_of(plan, strlen(plan)), digest[1]);
+    folder("c/inputs");
+    put(arena, "c/inputs/x.rlf", program);
+    put(arena, "c/plan.rlf", plan);
+    put(arena, "c/metrics.jsonl", "{\"step\":1,\"reward\":1}\n");
+    put(arena, "c/run.json",
+        rlf_arena_printf(
+            arena,
+            "{\"inputs\":[{\"name\":\"program\",\"part\":\"file\",\"value\":"
+            "\"%s\",\"copy\":\"inputs/x.rlf\"}],\"starts\":[{\"plan\":\"%s\"},"
+            "{\"plan\":\"of another start\"}]}",
+            digest[0], digest[1]));
+    rlf_record *r = opened("c");
+    if (!is_int((int64_t)notes_of(r), 1, "files with their digests"))
+        note("%s", rlf_record_note(r, 1));
+    rlf_record_close(r);
+    append("c/inputs/x.rlf", "x");
+    append("c/plan.rlf", "x");
+    r = opened("c");
+    ok(notes_with(r, "c/inputs/x.rlf is not the copy that") == 1 &&
+           notes_with(r, "c/plan.rlf is not the plan that") == 1,
+       "... and with others");
+    rlf_record_close(r);
+    remove(in_root(arena, "c/inputs/x.rlf"));
+    r = opened("c");
+    is_int((int64_t)notes_with(r, "c/inputs/x.rlf, of which run.json tells, is "
+                                  "missing"),
+           1, "a copy that is gone");
+    rlf_record_close(r);
+    folder("c/inputs/x.rlf");
+    r = opened("c");
+    is_int((int64_t)notes_with(r, "c/inputs/x.rlf is left out: it is a "
+                                  "directory"),
+           1, "a directory in its place");
+    rlf_record_close(r);
+    put(arena, "other.jsonl", "{\"step\":7,\"secret\":1}\n");
+    const char *const links[] = {"c/metrics.jsonl", "c/plan.rlf",
+                                 "c/samples.jsonl", "c/checkpoints.json"};
+    for (size_t i = 0; i < RLF_COUNT(links); i++) {
+        remove(in_root(arena, links[i]));
+        if (symlink("../other.jsonl", in_root(arena, links[i])) != 0)
+            bail("cannot link %s", links[i]);
+    }
+    remove(in_root(arena, "c/inputs/x.rlf"));
+    if (symlink("../plain", in_root(arena, "c/inputs/x.rlf")) != 0 ||
+        symlink(root, in_root(arena, "c/out")) != 0)
+        bail("cannot link");
+    put(arena, "c/plain", program);
+    r = opened("c");
+    is_int((int64_t)notes_with(r, "a symbolic link leads from it out"), 4,
+           "links out of the directory are noted");
+    ok(!rlf_record_metric(r, 0) && !rlf_record_file_text(r, "plan.rlf", NULL) &&
+           !rlf_record_file_text(r, "out/other.jsonl", NULL),
+       "... and not followed");
+    const char *text = rlf_record_file_text(r, "inputs/x.rlf", NULL);
+    ok(text && strcmp(text, program) == 0, "a link within it is");
     rlf_record_close(r);
 }
 
@@ -499,6 +584,7 @@ main(void)
     test_samples();
     test_many_samples();
     test_facts();
+    test_files();
     test_refused();
     test_findings();
     test_text_difference();

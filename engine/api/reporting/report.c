@@ -156,12 +156,14 @@ draw_graph(rlf_run_report *r, rlf_report_run *run)
 {
     const rlf_recorded_input *program = rlf_record_program(run->record);
     const rlf_recorded_setting *p;
-    if (!program) {
-        run->why = "the run has kept no program";
+    const char *path =
+        program ? rlf_record_own(run->record, r->arena, program->copy) : NULL;
+    if (!path) {
+        run->why = program ? "the program's copy is not in the directory"
+                           : "the run has kept no program";
         return;
     }
-    rlf_session *s =
-        rlf_session_open(rlf_record_path(run->record, r->arena, program->copy));
+    rlf_session *s = rlf_session_open(path);
     if (s)
         s->options.stdlib = kept_library(r, run, program);
     for (size_t i = 0; (p = rlf_record_parameter(run->record, i)); i++)
