@@ -687,7 +687,8 @@ RLF_PUBLIC size_t rlf_session_doing(const rlf_session *session, char *text,
 /* The number of the last step, and of all steps of the run; 0: not known. */
 RLF_PUBLIC uint64_t rlf_session_steps(const rlf_session *session);
 RLF_PUBLIC uint64_t rlf_session_steps_wanted(const rlf_session *session);
-/* A metric of the last step; NaN if it was not reported. */
+/* A metric of the last step; NaN if it was not reported, with the reason in
+ * rlf_session_why, or if it is no number: then that is "". */
 RLF_PUBLIC double rlf_session_metric(const rlf_session *session,
                                      const char *name);
 /* The names of the metrics so far. */

@@ -87,14 +87,25 @@ put_time(double seconds, rlf_buf *out)
         rlf_buf_printf(out, "%lu:%02lu", n / 60, n % 60);
 }
 
+/* Has the last step reported it? One that is no number is reported, too. */
+static bool
+is_reported(const rlf_session *s, const char *name, double *x)
+{
+    *x = rlf_session_metric(s, name);
+    return !isnan(*x) || !*rlf_session_why(s);
+}
+
 static void
 add_metric(rlf_display *d, const char *name)
 {
-    double x = rlf_session_metric(d->session, name);
+    double x;
     rlf_buf text = {0};
-    if (isnan(x))
+    if (!is_reported(d->session, name, &x))
         return;
-    rlf_buf_printf(&text, "%s %.4g", name, x);
+    if (isnan(x)) /* a sign of it means nothing */
+        rlf_buf_printf(&text, "%s nan", name);
+    else
+        rlf_buf_printf(&text, "%s %.4g", name, x);
     add_part(d, &text);
 }
 
@@ -393,9 +404,10 @@ static size_t
 count_metrics(const rlf_session *s)
 {
     size_t n = 0;
+    double x;
     const char *name;
     for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++)
-        n += isnan(rlf_session_metric(s, name)) ? 0 : 1;
+        n += is_reported(s, name, &x) ? 1 : 0;
     return n;
 }
 

@@ -157,13 +157,16 @@ put_cell(screen *s, const rlf_recorded_metric *m, int part, int wide)
         return;
     }
     rlf_buf range = {0};
-    if (rlf_chart_range(m->value, m->n, &least, &most)) {
+    bool finite = m->n && isfinite(m->value[m->n - 1]);
+    if (finite)
         rlf_buf_printf(&range, " %.4g", m->value[m->n - 1]);
-        size_t last = range.n;
+    else
+        rlf_buf_puts(&range, " not finite");
+    size_t last = range.n;
+    if (rlf_chart_range(m->value, m->n, &least, &most))
         rlf_buf_printf(&range, "  %.3g to %.3g", least, most);
-        if (range.n + strlen(m->name) > (size_t)wide - 2)
-            range.n = last; /* the range is what there is no room for */
-    }
+    if (range.n + strlen(m->name) > (size_t)wide - 2)
+        range.n = last; /* the range is what there is no room for */
     style(s, "1");
     int used = put_cut(s, m->name, strlen(m->name), wide - 2 - (int)range.n);
     style(s, "0");

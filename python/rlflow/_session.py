@@ -295,11 +295,11 @@ class Session:
 
     @property
     def metrics(self):
-        """What the last step has reported."""
+        """What the last step has reported; what is no number is nan."""
         found, i = {}, 0
         while (name := lib.rlf_session_metric_name(self._alive(), i)) is not None:
             value = lib.rlf_session_metric(self._alive(), name)
-            if not math.isnan(value):
+            if not math.isnan(value) or not lib.rlf_session_why(self._alive()):
                 found[text(name)] = value
             i += 1
         return found
