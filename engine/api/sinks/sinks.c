@@ -2,8 +2,11 @@
 #include "engine/api/sinks/sinks.h"
 
 #include "engine/base/vec.h"
+#include "engine/record/record.h"
 #include "engine/sched/metrics.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -117,6 +120,88 @@ now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* ---- what somebody has removed ---- */
+
+/* Gives the sink a step of metrics.jsonl: what each column has at its place,
+ * which goes forward. */
+static rlf_status
+add_recorded(rlf_sink *sink, rlf_record *record, uint32_t number, double time,
+             size_t *place, rlf_err *err)
+{
+    const rlf_recorded_metric *m;
+    rlf_recorded_sets none = {0};
+    rlf_arena *arena = rlf_arena_new();
+    metrics all = {0};
+    for (size_t i = 0; (m = rlf_record_metric(record, i)); i++) {
+        while (place[i] < m->n && m->step[place[i]] < number)
+            place[i]++;
+        if (place[i] < m->n && m->step[place[i]] == number)
+            add(&all, arena, m->name, m->value[place[i]]);
+    }
+    const rlf_sink_step step = {.step = number,
+                                .time = time,
+                                .metrics = all.data,
+                                .n_metrics = all.count,
+                                .sets = &none};
+    rlf_status status = sink->class->step(sink->state, &step, err);
+    rlf_arena_free(arena);
+    return status;
+}
+
+/* Gives the sink what metrics.jsonl has of the steps behind `from`, up to `to`.
+ * When they were is known by the seconds that they took, before the time `at`
+ * of the last line. */
+static rlf_status
+fill(const rlf_session *s, rlf_sink *sink, uint32_t from, uint32_t to,
+     double at, rlf_err *err)
+{
+    rlf_record *record = rlf_record_open(s->options.directory);
+    const rlf_recorded_metric *seconds =
+        rlf_record_metric_called(record, "seconds");
+    size_t columns = 0, n = seconds ? seconds->n : 0;
+    while (rlf_record_metric(record, columns))
+        columns++;
+    size_t *place = rlf_calloc(columns + 1, sizeof *place);
+    double *time = rlf_calloc(n + 1, sizeof *time);
+    const uint64_t *step =
+        n ? rlf_record_metric_called(record, "seconds")->step : NULL;
+    time[n] = at;
+    for (size_t i = n; i-- > 0;) {
+        double took = rlf_record_metric_called(record, "seconds")->value[i];
+        time[i] = time[i + 1] - (isfinite(took) ? took : 0);
+    }
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < n && status >= 0; i++)
+        if (step[i] > from && step[i] <= to)
+            status = add_recorded(sink, record, (uint32_t)step[i], time[i + 1],
+                                  place, err);
+    free(time);
+    free(place);
+    rlf_record_close(record);
+    return status;
+}
+
+/* A sink whose file somebody has removed begins again, with the steps up to
+ * `to`; the last step was done at `at`. */
+static rlf_status
+renew(rlf_session *s, rlf_sink *sink, uint32_t to, double at, rlf_err *err)
+{
+    const char *lost = sink->state ? sink->class->lost(sink->state) : NULL;
+    if (!lost)
+        return RLF_OK;
+    rlf_buf_line(&s->warned.lines,
+                 "%s was removed or emptied while the run writes to it: the "
+                 "run makes it again, of what metrics.jsonl has of the steps "
+                 "before\n",
+                 lost);
+    sink->class->close(sink->state);
+    sink->state = NULL;
+    RLF_TRY(sink->class->open(s, err, &sink->state));
+    return fill(s, sink, sink->class->has(sink->state), to, at, err);
+}
+
+/* ---- steps ---- */
+
 rlf_status
 rlf_sinks_step(rlf_session *s, rlf_err *err)
 {
@@ -136,7 +221,8 @@ rlf_sinks_step(rlf_session *s, rlf_err *err)
     for (size_t i = 0; i < s->sinks.count && status >= 0; i++) {
         rlf_sink *sink = &s->sinks.data[i];
         uint64_t from = rlf_tracing_now(s);
-        if (!sink->state)
+        status = renew(s, sink, step.step - 1, step.time, err);
+        if (!sink->state && status >= 0)
             status = sink->class->open(s, err, &sink->state);
         if (status >= 0)
             status = sink->class->step(sink->state, &step, err);
@@ -149,9 +235,12 @@ rlf_sinks_step(rlf_session *s, rlf_err *err)
 rlf_status
 rlf_sinks_sync(rlf_session *s, rlf_err *err)
 {
-    for (size_t i = 0; i < s->sinks.count; i++)
-        if (s->sinks.data[i].state)
-            RLF_TRY(s->sinks.data[i].class->sync(s->sinks.data[i].state, err));
+    for (size_t i = 0; i < s->sinks.count; i++) {
+        rlf_sink *sink = &s->sinks.data[i];
+        RLF_TRY(renew(s, sink, rlf_run_steps(s->run), now(), err));
+        if (sink->state)
+            RLF_TRY(sink->class->sync(sink->state, err));
+    }
     return RLF_OK;
 }
 

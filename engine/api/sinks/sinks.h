@@ -34,6 +34,12 @@ typedef struct rlf_sink_class {
      * outlives the sink. */
     rlf_status (*open)(rlf_session *session, rlf_err *err, void **out);
     rlf_status (*step)(void *sink, const rlf_sink_step *step, rlf_err *err);
+    /* The file that was removed, or emptied, since the sink has written to it;
+     * NULL: none was. The run then closes the sink, opens another and gives it
+     * what metrics.jsonl has of the steps behind has(sink), without samples. */
+    const char *(*lost)(const void *sink);
+    /* After open: the last step that stands in files which are there. */
+    uint32_t (*has)(const void *sink);
     /* The sink's files are on the disk before a checkpoint is. */
     rlf_status (*sync)(void *sink, rlf_err *err);
     void (*close)(void *sink);

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* Fields of an event; of a summary one, its value; of a value, and so on. */
@@ -35,7 +36,8 @@ enum { SHOWN = 3 };
 typedef struct board {
     rlf_session *session;
     char *folder, *path;
-    bool again; /* there are files of starts before */
+    bool again;       /* there are files of starts before */
+    uint64_t written; /* bytes of the file; 0: it is not begun */
     bool synced;
 } board;
 
@@ -252,7 +254,6 @@ step(void *sink, const rlf_sink_step *step, rlf_err *err)
     if (!there) {
         RLF_TRY(rlf_dir_make_in(b->session->options.directory, b->folder, err));
         put_head(b, step, &event, &out);
-        b->again = true; /* if somebody removes it */
     }
     for (size_t i = 0; i < step->n_metrics; i++)
         put_number(&summary, &step->metrics[i]);
@@ -262,11 +263,30 @@ step(void *sink, const rlf_sink_step *step, rlf_err *err)
     end(&event, &out);
     rlf_status status =
         rlf_file_append(b->path, out.p, out.n, false, NULL, err);
+    if (status >= 0)
+        b->written += out.n;
     b->synced = false;
     rlf_buf_free(&event);
     rlf_buf_free(&summary);
     rlf_buf_free(&out);
     return status;
+}
+
+static const char *
+lost(const void *sink)
+{
+    const board *b = sink;
+    struct stat is;
+    bool whole = !b->written || (lstat(b->path, &is) == 0 &&
+                                 (uint64_t)is.st_size >= b->written);
+    return whole ? NULL : b->path;
+}
+
+static uint32_t
+has(const void *sink)
+{
+    const board *b = sink;
+    return b->again ? b->session->steps.resumed : 0;
 }
 
 static rlf_status
@@ -294,6 +314,8 @@ const rlf_sink_class rlf_sink_tensorboard = {
     .check = check,
     .open = open,
     .step = step,
+    .lost = lost,
+    .has = has,
     .sync = sync,
     .close = close,
 };

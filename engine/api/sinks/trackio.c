@@ -20,14 +20,19 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 typedef struct project {
     rlf_session *session;
     const char *folder, *path, *run;
+    const char *wal, *shm; /* what SQLite has beside the database */
     sqlite3 *db;
     sqlite3_stmt *add; /* a row of a step */
     char *id;          /* of the run, in all its starts */
+    struct stat file;  /* the database, when it was opened */
+    bool has_wal;      /* there is a journal of what is new beside it */
+    uint32_t has;      /* the last step that it had then */
 } project;
 
 static const char tables[] =
@@ -277,6 +282,39 @@ close_project(void *sink)
     p->db = NULL;
 }
 
+/* A journal without its database would be taken for that of the new one. */
+static rlf_status
+remove_beside(const project *p, rlf_err *err)
+{
+    RLF_TRY(rlf_dir_remove(p->wal, err));
+    return rlf_dir_remove(p->shm, err);
+}
+
+static bool
+is_there(const char *path, struct stat *out)
+{
+    return lstat(path, out) == 0;
+}
+
+/* What is there once it is open, by which it is known again. */
+static rlf_status
+look(project *p, rlf_err *err)
+{
+    sqlite3_stmt *q;
+    struct stat ignored;
+    const char *const run[] = {p->id, NULL};
+    RLF_TRY(prepare(p, "SELECT max(step) FROM metrics WHERE run_id = ?1", run,
+                    err, &q));
+    int code = sqlite3_step(q);
+    if (code == SQLITE_ROW)
+        p->has = (uint32_t)sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    p->has_wal = is_there(p->wal, &ignored);
+    if (!is_there(p->path, &p->file))
+        p->file = (struct stat){0};
+    return code == SQLITE_ROW ? RLF_OK : fail(p, code, err);
+}
+
 static rlf_status
 open_database(project *p, rlf_err *err)
 {
@@ -287,6 +325,8 @@ open_database(project *p, rlf_err *err)
     RLF_TRY(rlf_dir_make_in(p->session->options.directory, p->folder, err));
     RLF_TRY(rlf_path_own(p->path, err));
     RLF_TRY(rlf_file_own(p->path, true, err, &there));
+    if (!there)
+        RLF_TRY(remove_beside(p, err));
     int code = sqlite3_open_v2(
         p->path, &p->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code != SQLITE_OK)
@@ -300,6 +340,7 @@ open_database(project *p, rlf_err *err)
     RLF_TRY(carry_out(p, tables, err));
     RLF_TRY(begin_run(p, err));
     RLF_TRY(carry_out(p, "COMMIT", err));
+    RLF_TRY(look(p, err));
     return prepare(p,
                    "INSERT INTO metrics (run_id, run_name, timestamp, step,"
                    " metrics) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -316,6 +357,8 @@ open_project(rlf_session *s, rlf_err *err, void **out)
     p->folder = rlf_path_join(s->arena, s->options.directory, "trackio");
     p->path =
         rlf_arena_printf(s->arena, "%s/%s.db", p->folder, project_name(s));
+    p->wal = rlf_arena_printf(s->arena, "%s-wal", p->path);
+    p->shm = rlf_arena_printf(s->arena, "%s-shm", p->path);
     rlf_status status = open_database(p, err);
     if (status < 0)
         close_project(p);
@@ -355,6 +398,25 @@ add_step(void *sink, const rlf_sink_step *step, rlf_err *err)
     return status;
 }
 
+static const char *
+lost_project(const void *sink)
+{
+    const project *p = sink;
+    struct stat now;
+    bool whole = is_there(p->path, &now) && now.st_ino == p->file.st_ino &&
+                 now.st_dev == p->file.st_dev &&
+                 (now.st_size || !p->file.st_size);
+    if (!whole)
+        return p->path;
+    return p->has_wal && !is_there(p->wal, &now) ? p->wal : NULL;
+}
+
+static uint32_t
+has_project(const void *sink)
+{
+    return ((const project *)sink)->has;
+}
+
 static rlf_status
 sync_project(void *sink, rlf_err *err)
 {
@@ -370,6 +432,8 @@ const rlf_sink_class rlf_sink_trackio = {
     .check = check,
     .open = open_project,
     .step = add_step,
+    .lost = lost_project,
+    .has = has_project,
     .sync = sync_project,
     .close = close_project,
 };
