@@ -218,11 +218,11 @@ open_part(const char *part)
     }
 }
 
-rlf_status
-rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
+/* Takes the name of the part. */
+static rlf_status
+open_writer(const char *path, rlf_buf part, rlf_err *err, rlf_writer **out)
 {
-    rlf_buf part = {0}, whole = {0};
-    rlf_buf_printf(&part, "%s.part", path);
+    rlf_buf whole = {0};
     rlf_buf_puts(&whole, path);
     int fd = open_part(part.p);
     if (fd < 0 && errno == EWOULDBLOCK) {
@@ -246,6 +246,24 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
         .path = whole.p, .part = part.p, .fd = fd, .lock = dup(fd)};
     *out = writer;
     return RLF_OK;
+}
+
+rlf_status
+rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
+{
+    rlf_buf part = {0};
+    rlf_buf_printf(&part, "%s.part", path);
+    return open_writer(path, part, err, out);
+}
+
+rlf_status
+rlf_writer_open_hidden(const char *path, rlf_err *err, rlf_writer **out)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash + 1 - path) : 0;
+    rlf_buf part = {0};
+    rlf_buf_printf(&part, "%.*s.%s.rlflow.part", (int)n, path, path + n);
+    return open_writer(path, part, err, out);
 }
 
 rlf_status
@@ -320,9 +338,9 @@ rlf_writer_commit(rlf_writer *writer, rlf_err *err)
         rlf_writer_drop(writer);
         return RLF_ENV;
     }
-    rlf_status status =
-        writer->lazy ? rename_only(writer->part, writer->path, err)
-                     : rlf_path_rename(writer->part, writer->path, err);
+    rlf_status status = writer->lazy
+                            ? rename_only(writer->part, writer->path, err)
+                            : rlf_path_rename(writer->part, writer->path, err);
     if (status < 0)
         unlink(writer->part);
     writer_free(writer);

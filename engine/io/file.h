@@ -5,8 +5,8 @@
  * whole. An interrupted writer leaves at most one PATH.part, which the next
  * writer of PATH removes. Messages name the path. What cannot be read because
  * the user named it wrongly (no such file, no permission) is RLF_USER; what the
- * machine refuses, and all that cannot be written, is RLF_ENV. Not thread-safe for one path; else free of shared
- * state. */
+ * machine refuses, and all that cannot be written, is RLF_ENV. Not thread-safe
+ * for one path; else free of shared state. */
 #ifndef RLF_IO_FILE_H
 #define RLF_IO_FILE_H
 
@@ -62,6 +62,10 @@ rlf_status rlf_path_own(const char *path, rlf_err *err);
  * drop, both of which free it; a failed commit has dropped it. */
 typedef struct rlf_writer rlf_writer;
 rlf_status rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out);
+/* The same where the directory is not the program's: the file beside it has a
+ * name that nobody else gives, DIR/.NAME.rlflow.part. */
+rlf_status rlf_writer_open_hidden(const char *path, rlf_err *err,
+                                  rlf_writer **out);
 rlf_status rlf_writer_add(rlf_writer *writer, const void *p, size_t n,
                           rlf_err *err);
 /* The permissions that the file will have. */

@@ -137,7 +137,8 @@ replace(const char *path, const struct stat *old, const void *p, size_t n,
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_writer *writer = NULL;
-    rlf_status status = rlf_writer_open(follow(path, arena), err, &writer);
+    rlf_status status =
+        rlf_writer_open_hidden(follow(path, arena), err, &writer);
     if (status >= 0) {
         status =
             old ? rlf_writer_mode(writer, old->st_mode & 07777, err) : RLF_OK;
@@ -184,7 +185,7 @@ open_writer(const char *path, const struct stat *old, rlf_err *err,
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_status status =
-        rlf_writer_open(follow(path, arena), err, &file->writer);
+        rlf_writer_open_hidden(follow(path, arena), err, &file->writer);
     if (status >= 0 && old)
         status = rlf_writer_mode(file->writer, old->st_mode & 07777, err);
     rlf_arena_free(arena);
@@ -229,8 +230,7 @@ rlf_output_add(rlf_output_file *file, const void *p, size_t n, rlf_err *err)
 {
     if (file->writer)
         return rlf_writer_add(file->writer, p, n, err);
-    return rlf_fd_write(file->fd, p, n) ? RLF_OK
-                                        : fail_output(file->path, err);
+    return rlf_fd_write(file->fd, p, n) ? RLF_OK : fail_output(file->path, err);
 }
 
 rlf_status

@@ -1,11 +1,11 @@
 /* Files that the user names for a command to write to: pictures, tables,
  * profiles, programs in the standard form.
  *
- * A regular file is replaced atomically, as in file.h, and keeps its
- * permissions; a symbolic link stays, and what it leads to is replaced. What is
- * no regular file (a device, a named pipe) is written through and never
- * replaced. All failures are RLF_ENV. Files that a run keeps in its directory
- * are file.h's. */
+ * A regular file is replaced atomically, as in file.h, by way of a hidden file
+ * in its directory (.NAME.rlflow.part), and keeps its permissions; a symbolic
+ * link stays, and what it leads to is replaced. What is no regular file (a
+ * device, a named pipe) is written through and never replaced. All failures are
+ * RLF_ENV. Files that a run keeps in its directory are file.h's. */
 #ifndef RLF_IO_OUTPUT_H
 #define RLF_IO_OUTPUT_H
 
