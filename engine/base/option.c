@@ -180,9 +180,11 @@ is_option(const char *word, int n)
     return false;
 }
 
-/* `word` (n bytes) is no option of the command: say so, and what is. */
+/* `word` (n bytes), or the letter that stands for it, is no option of the
+ * command: say so, and what is. */
 static rlf_status
-unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
+unknown_option(rlf_command command, const char *word, int n, const char *letter,
+               rlf_err *err)
 {
     bool settings = rlf_command_rows[command].words == RLF_WORDS_SETTINGS;
     const char *words[RLF_OPTIONS];
@@ -193,6 +195,16 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
         if (rlf_command_takes(command, (rlf_option)i))
             words[count++] = rlf_option_rows[i].word;
     const char *nearest = rlf_str_nearest(name, words, count);
+    if (letter) {
+        rlf_fail(err, RLF_USAGE, "rlflow %s takes no %s",
+                 rlf_command_rows[command].word, letter);
+        rlf_err_hint(err, "rlflow help %s lists its options%s",
+                     rlf_command_rows[command].word,
+                     strcmp(letter, "-o") == 0
+                         ? "; what it prints is written to a file with > FILE"
+                         : "");
+        return RLF_USAGE;
+    }
     if (is_option(word, n)) {
         rlf_fail(err, RLF_USAGE, "rlflow %s takes no --%s",
                  rlf_command_rows[command].word, name);
@@ -368,6 +380,8 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
         line->help = true;
         return RLF_OK;
     }
+    if (line->command == RLF_COMMAND_LSP && strcmp(name, "stdio") == 0)
+        return RLF_OK; /* clients append it, and it is what lsp does */
     int index = 0;
     while (index < RLF_OPTIONS &&
            !(rlf_command_takes(line->command, (rlf_option)index) &&
@@ -375,7 +389,8 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
              strncmp(rlf_option_rows[index].word, name, (size_t)n) == 0))
         index++;
     if (index == RLF_OPTIONS)
-        return unknown_option(line->command, name, n, err);
+        return unknown_option(line->command, name, n, letter ? spelled : NULL,
+                              err);
     const rlf_option_row *row = &rlf_option_rows[index];
     const char *text = name[n] ? name + n + 1 : NULL;
     if (row->type == RLF_OPTION_IS_FLAG && text)

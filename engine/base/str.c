@@ -207,6 +207,16 @@ rlf_str_number(const char *text, const char **end)
     return stop == text ? NAN : x;
 }
 
+/* Does a character of 3 bytes turn the text behind it around (U+202A to U+202E,
+ * U+2066 to U+2069), end its line (U+2028, U+2029) or hide (U+FEFF)? */
+static bool
+is_sly(const unsigned char *p)
+{
+    unsigned c = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+           c == 0xfeff;
+}
+
 /* Control characters but tabs and, in a text of lines, line feeds are written
  * as escapes, and so are bytes that are no UTF-8. */
 static void
@@ -218,6 +228,9 @@ put_shown(rlf_buf *buf, const char *p, size_t n, bool lines)
         k = rlf_str_utf8(p + i, n - i);
         if (k == 2 && c == 0xc2 && (unsigned char)p[i + 1] < 0xa0) {
             rlf_buf_printf(buf, "\\%03u\\%03u", c, (unsigned char)p[i + 1]);
+        } else if (k == 3 && is_sly((const unsigned char *)p + i)) {
+            rlf_buf_printf(buf, "\\%03u\\%03u\\%03u", c,
+                           (unsigned char)p[i + 1], (unsigned char)p[i + 2]);
         } else if (!k || (c < 0x20 && !plain) || c == 0x7f) {
             k = 1;
             rlf_buf_printf(buf, "\\%03u", c);

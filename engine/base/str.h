@@ -45,7 +45,8 @@ void rlf_buf_vprintf(rlf_buf *buf, const char *fmt, va_list ap);
 /* A JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void rlf_buf_json(rlf_buf *buf, const char *p, size_t n);
 /* Text that no terminal acts on: control characters but line feeds and tabs,
- * and what is no UTF-8, are written as \027, byte by byte, in decimal. */
+ * those that turn a text's direction around or are not seen, and what is no
+ * UTF-8, are written as \027, byte by byte, in decimal. */
 void rlf_buf_shown(rlf_buf *buf, const char *p, size_t n);
 /* A line, or a piece of one, which may have names and texts of the user's in
  * it: line feeds of theirs are written so, too. Only one at the end of `fmt`

@@ -8,18 +8,29 @@
 
 enum { VALUE = 34 }; /* columns of a value */
 
-/* A value as far as there is room. */
-static void
-put_value(const char *value)
+/* Is the value as short as its column? */
+static bool
+fits(const char *value)
 {
-    rlf_buf shown = {0};
-    const char *text = value ? value : "-";
-    size_t n = strlen(text), cut = rlf_str_cut(rlf_str_of(text), VALUE - 3);
-    rlf_buf_shown(&shown, text, n <= VALUE ? n : cut);
-    if (n > VALUE)
-        rlf_buf_puts(&shown, "...");
-    printf("  %-*s", VALUE, shown.p ? shown.p : "");
-    rlf_buf_free(&shown);
+    return !value || strlen(value) <= VALUE;
+}
+
+/* The two values of a name, whole: beside each other where both are short, or
+ * where no terminal has to break the line; else below each other. */
+static void
+put_values(const char *a, const char *b)
+{
+    const char *values[] = {a ? a : "-", b ? b : "-"};
+    bool below =
+        rlf_cmd_columns(STDOUT_FILENO) > 0 && !(fits(a) && fits(b));
+    for (size_t i = 0; i < 2; i++) {
+        rlf_buf shown = {0};
+        rlf_buf_line(&shown, "%s", values[i]);
+        printf(below ? "\n    %-*s" : "  %-*s", below || i ? 0 : VALUE,
+               shown.p ? shown.p : "");
+        rlf_buf_free(&shown);
+    }
+    putchar('\n');
 }
 
 /* Lines of a program, those of one run alone in a colour. */
@@ -61,9 +72,7 @@ put_differences(rlf_record *a, rlf_record *b)
         if (other)
             printf("%s%s\n", kind, strcmp(kind, "samples") == 0 ? "" : "s");
         rlf_cmd_line("  %-26s", d->name);
-        put_value(d->a);
-        put_value(d->b);
-        putchar('\n');
+        put_values(d->a, d->b);
     }
     return i;
 }

@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t signalled;
 
@@ -64,6 +66,15 @@ watch(rlf_run_report *r)
     return result;
 }
 
+/* Did the report go where results are printed? */
+static bool
+is_standard(const char *path)
+{
+    struct stat is, out;
+    return stat(path, &is) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+           is.st_ino == out.st_ino && is.st_dev == out.st_dev;
+}
+
 static void
 put_written(rlf_run_report *r)
 {
@@ -76,6 +87,8 @@ put_written(rlf_run_report *r)
         for (size_t k = 0; (note = rlf_record_note(record, k)); k++)
             rlf_cmd_aside("warning: %s\n", note);
     }
+    if (is_standard(rlf_run_report_path(r)))
+        return;
     rlf_cmd_line("%s: %" PRIu64 " run%s, %" PRIu64 " sample%s\n",
                  rlf_run_report_path(r), runs, runs == 1 ? "" : "s", samples,
                  samples == 1 ? "" : "s");

@@ -101,12 +101,14 @@ find_column(choice *c, const char *name, rlf_err *err)
     for (size_t i = 0; (word = rlf_record_column_name(c->record, i)); i++) {
         bool own = strcmp(word, "tokens") != 0 &&
                    strcmp(word, "finished") != 0 && strcmp(word, "lag") != 0;
-        if (name ? strcmp(word, name) == 0 : own && is_filled(c, i)) {
+        if (!is_filled(c, i))
+            continue;
+        if (name ? strcmp(word, name) == 0 : own) {
             c->column = (int)i;
             rlf_buf_free(&all);
             return RLF_OK;
         }
-        rlf_buf_printf(&all, "%s%s", i ? ", " : "", word);
+        rlf_buf_printf(&all, "%s%s", all.n ? ", " : "", word);
     }
     rlf_fail(err, RLF_USAGE,
              name ? "no sample has a number '%s'"
@@ -305,6 +307,8 @@ show(choice *c, rlf_err *err)
                                          : RLF_OPTION_ROWS]
                         .number;
     RLF_TRY(read_step(c, err));
+    if (sorted && !rlf_record_run(c->record)->samples)
+        return fail_without(c, err);
     if (sorted)
         RLF_TRY(find_column(c, text_of(c, RLF_OPTION_BY), err));
     choose(c, best);

@@ -51,6 +51,9 @@ look(rlf_record *r, rlf_err *err)
     static const char *const names[] = {"run.json", "metrics.jsonl",
                                         "samples.jsonl"};
     bool there;
+    if (!*r->directory)
+        return rlf_fail(err, RLF_USER,
+                        "the name of the run's directory is empty");
     RLF_TRY(rlf_file_find(r->directory, err, &there));
     if (!there) {
         rlf_fail(err, RLF_USER, "there is no directory %s", r->directory);

@@ -106,6 +106,12 @@ wrong(void)
             "did you mean --steps");
     refused("run a.rlf --step 3", "rlflow run takes no --step",
             "did you mean --steps");
+    refused("graph a.rlf -o x.svg", "rlflow graph takes no -o",
+            "rlflow help graph lists its options; what it prints is written to "
+            "a file with > FILE");
+    is_int(given("lsp --stdio"), RLF_OK, "--stdio, which clients append");
+    refused("fmt a.rlf --stdio", "no option --stdio",
+            "rlflow help fmt lists its options");
     refused("run a.rlf --steps", "--steps needs a value", "say --steps N");
     refused("run --device --out z a.rlf",
             "--device needs a value, but --out follows",

@@ -287,6 +287,13 @@ lines(void)
     is_str(buf.p, "\\255\xc3\xa9\\226\\130|\\155[1m\xf0\x9f\x98\x80\\194",
            "... and for each byte that is no UTF-8");
     rlf_buf_clear(&buf);
+    static const char sly[] = "a\u202eb\u2066\u2028\ufeff\u2027\u202f\u2070";
+    rlf_buf_shown(&buf, sly, sizeof sly - 1);
+    is_str(buf.p,
+           "a\\226\\128\\174b\\226\\129\\166\\226\\128\\168"
+           "\\239\\187\\191\u2027\u202f\u2070",
+           "... and for what turns a text around, or is not seen");
+    rlf_buf_clear(&buf);
     rlf_buf_line(&buf, "%s: %s\n", "a\nb\n", "\033[1m\n");
     is_str(buf.p, "a\\010b\\010: \\027[1m\\010\n",
            "a line has them for line feeds, too, but for its own");

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct rlf_run_report {
     rlf_arena *arena;
@@ -79,6 +80,8 @@ set_option(rlf_run_report *r, const char *name, const char *value, rlf_err *err)
     if (option != RLF_OPTION_HTML && option != RLF_OPTION_DIAG)
         return rlf_fail(err, RLF_USAGE, "a report has no option %s", name);
     RLF_TRY(rlf_option_read(option, value, name, err, &read));
+    if (option == RLF_OPTION_HTML && strcmp(value, "-") == 0)
+        value = "/dev/stdout";
     *(option == RLF_OPTION_HTML ? &r->path : &r->diag) =
         rlf_arena_strdup(r->arena, value);
     if (option == RLF_OPTION_HTML)
@@ -98,6 +101,26 @@ rlf_run_report_set(rlf_run_report *r, const char *name, const char *value)
     return rlf_session_result(set_option(r, name, value, &r->err));
 }
 
+/* Is it the directory of a run that was added already? A note of that one says
+ * so. */
+static bool
+is_shown(rlf_run_report *r, const rlf_record *record)
+{
+    struct stat is, other;
+    if (stat(record->directory, &is) != 0)
+        return false;
+    for (size_t i = 0; i < r->runs.count; i++) {
+        rlf_record *before = r->runs.data[i].record;
+        if (stat(before->directory, &other) != 0 || other.st_ino != is.st_ino ||
+            other.st_dev != is.st_dev)
+            continue;
+        rlf_record_leave_out(before, "%s is the run %s again: it is shown once",
+                             record->directory, before->directory);
+        return true;
+    }
+    return false;
+}
+
 rlf_result
 rlf_run_report_add(rlf_run_report *r, const char *directory)
 {
@@ -111,6 +134,10 @@ rlf_run_report_add(rlf_run_report *r, const char *directory)
         r->err = record->err;
         rlf_record_close(record);
         return rlf_run_report_status(r);
+    }
+    if (is_shown(r, record)) {
+        rlf_record_close(record);
+        return RLF_RESULT_OK;
     }
     RLF_PUSH(&r->runs, (rlf_report_run){.record = record});
     return RLF_RESULT_OK;
@@ -143,10 +170,11 @@ static const char *
 kept_library(rlf_run_report *r, const rlf_report_run *run,
              const rlf_recorded_input *program)
 {
-    const char *file = rlf_record_path(run->record, r->arena, program->copy);
-    const char *beside =
-        rlf_path_join(r->arena, rlf_path_parent(r->arena, file), "std");
-    return rlf_dir_exists(beside) ? beside : NULL;
+    const char *beside = rlf_record_own(
+        run->record, r->arena,
+        rlf_path_join(r->arena, rlf_path_parent(r->arena, program->copy),
+                      "std"));
+    return beside && rlf_dir_exists(beside) ? beside : NULL;
 }
 
 /* The graph of the program that the run has kept, with its parameters. A
