@@ -9,6 +9,7 @@ let diagnostics;
 
 const position = (p) => new vscode.Position(p.line, p.character);
 const range = (r) => new vscode.Range(position(r.start), position(r.end));
+const location = (l) => new vscode.Location(vscode.Uri.parse(l.uri), range(l.range));
 
 function publish({ uri, diagnostics: list }) {
   const severities = [
@@ -19,6 +20,8 @@ function publish({ uri, diagnostics: list }) {
     const one = new vscode.Diagnostic(range(d.range), d.message, severities[d.severity || 1]);
     one.code = d.code;
     one.source = d.source;
+    one.relatedInformation = (d.relatedInformation || []).map(
+      (r) => new vscode.DiagnosticRelatedInformation(location(r.location), r.message));
     return one;
   }));
 }
@@ -61,7 +64,34 @@ async function hover(document, at) {
 
 async function definition(document, at) {
   const answer = await ask('definition', document, at);
-  return answer && new vscode.Location(vscode.Uri.parse(answer.uri), range(answer.range));
+  return answer && location(answer);
+}
+
+async function references(document, at, context) {
+  const answer = await client.request('textDocument/references', {
+    textDocument: named(document), position: { line: at.line, character: at.character },
+    context: { includeDeclaration: context.includeDeclaration } });
+  return answer && answer.map(location);
+}
+
+async function highlights(document, at) {
+  const answer = await ask('documentHighlight', document, at);
+  return answer && answer.map((a) => new vscode.DocumentHighlight(range(a.range)));
+}
+
+async function whichName(document, at) {
+  const answer = await ask('prepareRename', document, at);
+  if (!answer) throw new Error('no name that is declared in an open file stands there');
+  return range(answer);
+}
+
+async function rename(document, at, newName) {
+  const answer = await client.request('textDocument/rename', {
+    textDocument: named(document), position: { line: at.line, character: at.character }, newName });
+  const edit = new vscode.WorkspaceEdit();
+  for (const [uri, edits] of Object.entries(answer.changes))
+    for (const e of edits) edit.replace(vscode.Uri.parse(uri), range(e.range), e.newText);
+  return edit;
 }
 
 async function completion(document, at) {
@@ -109,7 +139,9 @@ async function activate(context) {
   try {
     await client.request('initialize', {
       processId: process.pid, rootUri: null,
-      capabilities: { textDocument: { hover: { contentFormat: ['markdown'] } } } });
+      capabilities: { textDocument: {
+        hover: { contentFormat: ['markdown'] },
+        publishDiagnostics: { relatedInformation: true } } } });
   } catch (why) {
     return; // it was told
   }
@@ -122,6 +154,11 @@ async function activate(context) {
     vscode.workspace.onDidCloseTextDocument(closed),
     vscode.languages.registerHoverProvider(ours, { provideHover: hover }),
     vscode.languages.registerDefinitionProvider(ours, { provideDefinition: definition }),
+    vscode.languages.registerReferenceProvider(ours, { provideReferences: references }),
+    vscode.languages.registerDocumentHighlightProvider(
+      ours, { provideDocumentHighlights: highlights }),
+    vscode.languages.registerRenameProvider(
+      ours, { prepareRename: whichName, provideRenameEdits: rename }),
     vscode.languages.registerCompletionItemProvider(
       ours, { provideCompletionItems: completion }, '.', '"', '/'),
     vscode.languages.registerDocumentSymbolProvider(ours, { provideDocumentSymbols: symbols }),

@@ -28,11 +28,16 @@ const provide = (name) => (selector, provider) => { providers[name] = provider; 
 const vscode = {
   Position, Range, Uri,
   Diagnostic: plain('range', 'message', 'severity'),
+  DiagnosticRelatedInformation: plain('location', 'message'),
   DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
   Hover: plain('contents', 'range'), MarkdownString: plain('value'),
   Location: plain('uri', 'range'), CompletionItem: plain('label', 'kind'),
   DocumentSymbol: plain('name', 'detail', 'kind', 'range', 'selectionRange'),
-  TextEdit: plain('range', 'newText'),
+  TextEdit: plain('range', 'newText'), DocumentHighlight: plain('range'),
+  WorkspaceEdit: class {
+    constructor() { this.edits = []; }
+    replace(...edit) { this.edits.push(edit); }
+  },
   workspace: {
     getConfiguration: () => ({ get: () => vscode.path }),
     textDocuments: [],
@@ -45,6 +50,9 @@ const vscode = {
       clear() {}, dispose() {} }),
     registerHoverProvider: provide('hover'),
     registerDefinitionProvider: provide('definition'),
+    registerReferenceProvider: provide('references'),
+    registerDocumentHighlightProvider: provide('highlights'),
+    registerRenameProvider: provide('rename'),
     registerCompletionItemProvider: provide('completion'),
     registerDocumentSymbolProvider: provide('symbols'),
     registerDocumentFormattingEditProvider: provide('format'),
@@ -76,10 +84,31 @@ async function main() {
   await second;
   list = published.get('file:///none/p.rlf');
   ok(list.every((d) => d.severity !== 0), 'a change of a letter', list);
+  const twice = { ...document, uri: new Uri('file:///none/twice.rlf'),
+    text: 'def f(x) = x\ndef f(x) = 2\n', getText() { return this.text; } };
+  const third = next();
+  listeners.open(twice);
+  await third;
+  list = published.get('file:///none/twice.rlf');
+  ok(list.some((d) => d.relatedInformation.some((r) => r.message === 'first here' &&
+       r.location.range.start.line === 0)), 'the other place of a diagnostic', list);
+  listeners.close(twice);
   const hover = await providers.hover.provideHover(document, new Position(2, 9));
   ok(hover && hover.contents.value.includes('def double(x)'), 'a hover', hover);
   const at = await providers.definition.provideDefinition(document, new Position(2, 9));
   ok(at && String(at.uri) === 'file:///none/p.rlf' && at.range.start.line === 0, 'a definition', at);
+  const uses = await providers.references.provideReferences(
+    document, new Position(2, 9), { includeDeclaration: true });
+  ok(uses.map((u) => u.range.start.line).join() === '0,2', 'references', uses);
+  const marks = await providers.highlights.provideDocumentHighlights(document, new Position(2, 5));
+  ok(marks.map((m) => m.range.start.line).join() === '2,3', 'highlights', marks);
+  const name = await providers.rename.prepareRename(document, new Position(2, 5));
+  ok(name.start.line === 2 && name.start.character === 4, 'a name that can be another', name);
+  const edit = await providers.rename.provideRenameEdits(document, new Position(2, 9), 'twice');
+  ok(edit.edits.length === 2 && edit.edits.every((e) => e[2] === 'twice'), 'another name', edit);
+  const refused = await providers.rename.provideRenameEdits(document, new Position(2, 9), 'y y')
+    .catch((why) => String(why.message));
+  ok(typeof refused === 'string' && refused.includes('letters'), 'a name that is none', refused);
   const items = await providers.completion.provideCompletionItems(document, new Position(2, 10));
   ok(items.some((i) => i.label === 'double' && i.kind === 2), 'a completion', items.length);
   const symbols = await providers.symbols.provideDocumentSymbols(document);

@@ -86,10 +86,17 @@ weigh_kinds(rlf_trial *t, int rank, const int *like, const rlf_opened *opened,
     }
 }
 
-static rlf_page_room *
-new_pages(const rlf_plan *plan, rlf_arena *arena)
+static rlf_trial
+new_trial(const rlf_session *s, const rlf_plan *plan, rlf_arena *arena)
 {
-    return RLF_NEW_ARRAY(arena, rlf_page_room, plan->graph->nodes.count);
+    return (rlf_trial){
+        .session = s,
+        .plan = plan,
+        .arena = arena,
+        .lacks = -INFINITY,
+        .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
+        .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
+        .pages = RLF_NEW_ARRAY(arena, rlf_page_room, plan->graph->nodes.count)};
 }
 
 rlf_status
@@ -97,13 +104,7 @@ rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
                 const rlf_plan *plan, rlf_arena *arena, rlf_err *err,
                 rlf_trial *t)
 {
-    *t = (rlf_trial){.session = s,
-                     .plan = plan,
-                     .arena = arena,
-                     .lacks = -INFINITY,
-                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .pages = new_pages(plan, arena)};
+    *t = new_trial(s, plan, arena);
     const int *ranks, *like;
     int n = rlf_rank_classes_each(plan, rlf_outline_layers(outline), arena,
                                   &ranks, &like);
@@ -128,14 +129,8 @@ rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
                const rlf_plan *plan, rlf_arena *arena, rlf_err *err,
                rlf_trial *t)
 {
-    *t = (rlf_trial){.session = s,
-                     .plan = plan,
-                     .arena = arena,
-                     .lacks = -INFINITY,
-                     .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
-                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .host = RLF_NEW_ARRAY(arena, double, plan->ranks),
-                     .pages = new_pages(plan, arena)};
+    *t = new_trial(s, plan, arena);
+    t->ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks);
     for (int r = 0; r < plan->ranks; r++) {
         RLF_TRY(rlf_outline_rank(outline, plan, r, arena, err, &t->ranks[r]));
         weigh(t, r, &t->ranks[r], arena);
