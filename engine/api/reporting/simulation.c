@@ -161,7 +161,7 @@ put_steps(const simulation *m, rlf_buf *out)
     for (uint32_t i = 0; i < n; i++)
         took[i] = done->ends[WARM + i] - done->ends[WARM + i - 1];
     qsort(took, n, sizeof *took, by_size);
-    rlf_buf_printf(out, "\n%u step%s after %d, on %d rank%s\n", n,
+    rlf_buf_printf(out, "\n%u step%s after %d that are not counted, on %d rank%s\n", n,
                    n == 1 ? "" : "s", WARM, m->s->plan->ranks,
                    m->s->plan->ranks == 1 ? "" : "s");
     rlf_session_workload_print(m->s, &m->workload, "", out);

@@ -216,9 +216,10 @@ when(const rlf_node *node)
 {
     if (!node->n_inputs)
         return "";
-    return node->rows < 0                    ? ", when all of it is there"
-           : node->grain == RLF_GRAIN_SAMPLE ? ", as rows come"
-                                             : ", as groups come";
+    return node->rows < 0 ? ", once all rows are there"
+           : node->grain == RLF_GRAIN_SAMPLE
+               ? ", each row as soon as it is there"
+               : ", each group as soon as all of it is there";
 }
 
 static void
