@@ -1025,7 +1025,8 @@ RLF_PUBLIC const char *rlf_record_text(rlf_record *record, uint64_t i,
 /* Something in the numbers of a run that is worth a look. */
 typedef struct rlf_recorded_finding {
     const char *kind;     /* a word that stays: "constant", "kl", "entropy",
-                             "cut", "groups", "clipped", "nonfinite", "warned" */
+                             "cut", "groups", "clipped", "never", "nonfinite",
+                             "warned" */
     const char *name;     /* the metric, the set or ""  */
     uint64_t first, last; /* the steps of which it is true */
     const char *text;     /* a sentence */

@@ -339,6 +339,23 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+/* In JSON a number is not the text of it: an answer 18 is not "18". */
+static void
+note_numbers(const rlf_data *data, rlf_buf *out)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < data->records.n_columns && !first; i++) {
+        const rlf_record_column *c = &data->records.columns[i];
+        if (c != data->prompt && c->numbers && c->kind != RLF_RECORD_BOOL)
+            first = c->label;
+    }
+    if (first)
+        rlf_buf_printf(out,
+                       " (in Lua sample.%s is a number, which equals no text: "
+                       "compare it with tonumber(sample.response))",
+                       first);
+}
+
 /* Notes the columns of a csv file that were found to be of numbers: its cells
  * tell, and one of them can change it. */
 static void
@@ -356,8 +373,10 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
                                                   : "texts");
         n++;
     }
-    if (n)
+    if (n) {
+        note_numbers(data, out);
         rlf_buf_puts(out, "\n");
+    }
     for (size_t i = 0; i < data->records.n_columns; i++)
         if (data->records.columns[i].odd)
             rlf_buf_printf(out,
@@ -367,7 +386,7 @@ note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
                            data->records.columns[i].odd);
 }
 
-/* In JSON a number is not the text of it: an answer 18 is not "18". */
+/* Has it any column of numbers, of true and false? */
 static bool
 has_numbers(const rlf_data *data)
 {

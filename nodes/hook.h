@@ -25,6 +25,7 @@ typedef struct rlf_hook {
     bool forgiving;            /* on_error: was given */
     double otherwise;          /* the value of on_error: */
     bool check_pure;           /* each call is made in two states */
+    rlf_buf warnings;          /* about its source, a line each */
 } rlf_hook;
 
 /* One call of the function of a hook, and its outcome. */
@@ -37,6 +38,11 @@ typedef struct rlf_hook_asked {
     const rlf_err *why;          /* the error, if status is one */
     const rlf_lua_value *values; /* [n * n_gives], if it is none */
 } rlf_hook_asked;
+
+/* Looks at all calls of the hook, once the data is there: rlf_resource_class's
+ * settle (hook_compare.c). */
+rlf_status rlf_hook_settle(const rlf_env *env, const rlf_resource *resource,
+                           void *object, rlf_err *err);
 
 /* Adds a fact about the call to the sample that is looked at, if one is (see
  * rlf_env.sample_trace) and is among those of the call (hook_trace.c). Nothing

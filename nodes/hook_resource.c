@@ -289,6 +289,7 @@ close_hook(void *object)
     if (!hook)
         return;
     rlf_lua_host_free(hook->host);
+    rlf_buf_free(&hook->warnings);
     rlf_arena_free(hook->arena);
     free(hook);
 }
@@ -352,13 +353,14 @@ text(const rlf_resource *resource)
     return number_or(resource, "max_text", 0);
 }
 
-/* A longest text of what gives none. */
+/* Comparisons that never hold, and a longest text of what gives none. */
 static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_arg *most =
         rlf_args_find(resource->args, resource->n_args, "max_text");
     const rlf_hook *hook = object;
+    rlf_buf_puts(out, hook->warnings.p ? hook->warnings.p : "");
     if (!most || !most->given || hook->native)
         return;
     for (size_t i = 0; i < hook->n_gives; i++)
@@ -380,7 +382,7 @@ const rlf_resource_class rlf_resource_hook = {
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
     .open = open_hook,
-    .settle = rlf_resource_no_settle,
+    .settle = rlf_hook_settle,
     .note = note,
     .close = close_hook,
     .memory = memory,

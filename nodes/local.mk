@@ -21,7 +21,7 @@ libnodes_a_SOURCES = \
 	%D%/field.c \
 	%D%/for.c \
 	%D%/generate.c \
-	%D%/hook.c %D%/hook.h %D%/hook_resource.c %D%/hook_trace.c \
+	%D%/hook.c %D%/hook.h %D%/hook_compare.c %D%/hook_resource.c %D%/hook_trace.c \
 	%D%/if.c \
 	%D%/keep.c \
 	%D%/lanes.c %D%/lanes.h \

@@ -131,6 +131,24 @@ typedef struct rlf_lua_value {
     bool none;    /* PER_TURN: the function returned nil */
 } rlf_lua_value;
 
+/* One side of a comparison, as it stands in the source. */
+typedef struct rlf_lua_operand {
+    rlf_str text;          /* all of it */
+    rlf_str object, field; /* of OBJECT.FIELD; no object: a constant, */
+    rlf_lua_kind kind;     /* of this kind: NUMBER, BYTES or BOOL */
+} rlf_lua_operand;
+
+typedef struct rlf_lua_comparison {
+    rlf_lua_operand left, right;
+    unsigned line;
+} rlf_lua_comparison;
+
+/* Calls `visit` with each `a == b` and `a ~= b` of the file whose sides are
+ * fields or constants, in its order. Texts live as long as the program. */
+void rlf_lua_compared(const rlf_lua_program *program,
+                      void (*visit)(void *arg, const rlf_lua_comparison *found),
+                      void *arg);
+
 typedef struct rlf_lua_host rlf_lua_host;
 
 typedef struct rlf_lua_options {

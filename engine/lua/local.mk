@@ -2,7 +2,7 @@
 # test as: check_PROGRAMS += tests/unit/lua_NAME
 #          tests_unit_lua_NAME_LDADD = $(LUA_HOST_LIBS)
 noinst_LIBRARIES += libluahost.a
-libluahost_a_SOURCES = %D%/absent.c %D%/array.c %D%/budget.c %D%/coroutine.c %D%/cost.c %D%/error.c \
+libluahost_a_SOURCES = %D%/absent.c %D%/array.c %D%/budget.c %D%/compare.c %D%/coroutine.c %D%/cost.c %D%/error.c \
 	%D%/freeze.c %D%/host.c %D%/host.h %D%/internal.h %D%/json.c %D%/order.c %D%/pattern.c %D%/place.c %D%/pure.c %D%/program.c %D%/regex.c \
 	%D%/sandbox.c %D%/text.c %D%/value.c
 libluahost_a_SOURCES += %D%/trace.c %D%/write.c

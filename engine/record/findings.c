@@ -12,7 +12,8 @@
 enum {
     AT_LEAST = 3, /* steps one behind the other of which it has to be true */
     ENOUGH = 4,   /* samples of a step that a share is told of */
-    GAP = 3,      /* steps of which it is not, between others: one finding */
+    GAP = 3,      /* steps of which it is not, between others: one finding, */
+    PART = 4,     /* or so many of those before it to one */
     MOST = 20     /* findings of one rule and name */
 };
 
@@ -35,13 +36,18 @@ add(rlf_record *r, const char *kind, const char *name, uint64_t first,
                                     .text = text});
 }
 
+/* "steps 3 to 9", of which `n` have the metric, and it is true of `count`. */
 static const char *
-steps_text(rlf_record *r, uint64_t first, uint64_t last)
+steps_text(rlf_record *r, uint64_t first, uint64_t last, size_t n, size_t count)
 {
-    return first == last
-               ? rlf_arena_printf(r->judged, "step %" PRIu64, first)
-               : rlf_arena_printf(r->judged, "steps %" PRIu64 " to %" PRIu64,
-                                  first, last);
+    if (first == last)
+        return rlf_arena_printf(r->judged, "step %" PRIu64, first);
+    if (count < n)
+        return rlf_arena_printf(r->judged,
+                                "%zu of %zu steps from %" PRIu64 " to %" PRIu64,
+                                count, n, first, last);
+    return rlf_arena_printf(r->judged, "steps %" PRIu64 " to %" PRIu64, first,
+                            last);
 }
 
 static double
@@ -58,14 +64,15 @@ mean(const double *x, size_t n)
 }
 
 /* Values from i on of one stretch in which is(s, i) holds, but for gaps of
- * `gap` at most; 0: none. */
+ * `gap` or a part of what is before them at most, if `gap` is not 0; 0: none. */
 static size_t
 stretch(const series *s, size_t i, size_t gap,
         bool (*is)(const series *s, size_t i), size_t *true_ones)
 {
     size_t n = 0;
     *true_ones = 0;
-    for (size_t k = 0; i + k < s->n && k <= n + gap; k++)
+    for (size_t k = 0; i + k < s->n && k <= n + (gap && n / PART > gap ? n / PART : gap);
+         k++)
         if (is(s, i + k)) {
             n = k + 1;
             ++*true_ones;
@@ -89,7 +96,7 @@ find_stretches(rlf_record *r, const char *kind, const char *name,
             uint64_t first = s->step[i], last = s->step[i + n - 1];
             add(r, kind, name, first, last,
                 rlf_arena_printf(r->judged, fmt, name,
-                                 steps_text(r, first, last),
+                                 steps_text(r, first, last, n, count),
                                  mean(s->value + i, n)));
             found++;
         }
@@ -171,6 +178,36 @@ is_not_finite(const series *s, size_t i)
     return !isfinite(s->value[i]);
 }
 
+/* Does it say how many are right? */
+static bool
+is_success(const char *name)
+{
+    static const char *const words[] = {"accuracy", "acc",   "solved",
+                                        "right",    "correct", "success",
+                                        "pass",     "exact"};
+    for (size_t i = 0; i < RLF_COUNT(words); i++)
+        if (has_word(name, words[i]))
+            return true;
+    return is_reward(name);
+}
+
+/* A metric of what is right that was never above 0. */
+static void
+find_never(rlf_record *r, const char *name, const series *s)
+{
+    size_t i = 0;
+    while (i < s->n && s->value[i] == 0)
+        i++;
+    if (i < s->n || i < AT_LEAST || !is_success(name))
+        return;
+    add(r, "never", name, s->step[0], s->step[s->n - 1],
+        rlf_arena_printf(r->judged,
+                         "%s is 0 in all %zu steps that report it: nothing was "
+                         "right; samples show what is compared (as a number "
+                         "with a text, which are never equal)",
+                         name, s->n));
+}
+
 static void
 judge_metric(rlf_record *r, const rlf_metric_column *c)
 {
@@ -180,6 +217,7 @@ judge_metric(rlf_record *r, const rlf_metric_column *c)
         return;
     find_stretches(r, "nonfinite", name, &s, 1, 0, is_not_finite,
                    "%s is not finite in %s");
+    find_never(r, name, &s);
     if (is_reward(name))
         find_stretches(
             r, "constant", name, &s, 5, 0, is_same_as_neighbour,
@@ -288,13 +326,12 @@ judge_set(rlf_record *r, uint32_t set, int score)
                           per.equal.count};
     const char *name = t->sets.data[set];
     find_stretches(r, "cut", name, &cut, AT_LEAST, GAP, is_most,
-                   "most responses of %s are cut off in %s (a share of %.2g of "
-                   "those that were written): they are longer than max_new");
+                   "most responses of %s are cut off in %s (%.2g of those "
+                   "recorded): they are longer than max_new");
     find_stretches(
         r, "groups", name, &equal, AT_LEAST, GAP, is_nearly_all,
-        "nearly all groups of %s have one score alone in %s (a share "
-        "of %.2g of those that were written): they teach nothing "
-        "where advantages are relative to the group");
+        "nearly all groups of %s have equal scores in %s (%.2g of those "
+        "recorded): their advantages relative to the group are 0");
     RLF_VEC_FREE(&per.step);
     RLF_VEC_FREE(&per.cut);
     RLF_VEC_FREE(&per.equal);

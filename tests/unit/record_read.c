@@ -557,6 +557,28 @@ test_findings(void)
     rlf_record_close(good);
 }
 
+/* What is never right, and what stops for a few of many steps. */
+static void
+test_whole_findings(void)
+{
+    folder("never");
+    put(arena, "never/metrics.jsonl", "");
+    for (int i = 1; i <= 40; i++)
+        append("never/metrics.jsonl",
+               rlf_arena_printf(arena,
+                                "{\"step\":%d,\"solved\":0,\"cut\":0,"
+                                "\"right\":%d,\"clipped\":%g}\n",
+                                i, i == 40, i <= 20 || i > 25 ? 0.5 : 0.1));
+    rlf_record *r = opened("never");
+    is_found(r, "never", 1, 40);
+    is_found(r, "clipped", 1, 40);
+    ok(strstr(finding(r, "clipped")->text, "35 of 40 steps from 1 to 40") !=
+           NULL,
+       "... and of how many of them");
+    ok(!rlf_record_finding(r, 2), "... and there is nothing else");
+    rlf_record_close(r);
+}
+
 static void
 test_text_difference(void)
 {
@@ -587,6 +609,7 @@ main(void)
     test_files();
     test_refused();
     test_findings();
+    test_whole_findings();
     test_text_difference();
     rlf_arena_free(arena);
     return done();
