@@ -122,4 +122,10 @@ int rlf_cmd_end(rlf_session *session, rlf_result result);
 int rlf_cmd_end_saying(rlf_session *session, rlf_result result,
                        const char *more);
 
+/* In which order metrics are shown: 0 the reward, then what says how good the
+ * model is, all else that the program reports, what the engine does, and last
+ * losses and gradients: RLF_CMD_METRIC_RANKS in all. */
+enum { RLF_CMD_METRIC_RANKS = 5 };
+int rlf_cmd_metric_rank(const char *name);
+
 #endif

@@ -153,14 +153,13 @@ renew_left(rlf_display *d)
     d->parts.data[d->left] = text.p;
 }
 
-/* The metrics in the order of the program: those that it reports, or those
- * that updates report of themselves, whose names have a point. */
+/* Adds the metrics of one rank, in the order of the program. */
 static void
-add_metrics(rlf_display *d, bool own)
+add_metrics(rlf_display *d, int rank)
 {
     const char *name;
     for (size_t i = 0; (name = rlf_session_metric_name(d->session, i)); i++)
-        if ((strchr(name, '.') != NULL) == own && strcmp(name, "reward") != 0)
+        if (rlf_cmd_metric_rank(name) == rank)
             add_metric(d, name);
 }
 
@@ -178,10 +177,10 @@ make_parts(rlf_display *d)
     if (d->wanted)
         rlf_buf_printf(&text, "/%" PRIu64, d->wanted);
     add_part(d, &text);
-    add_metric(d, "reward");
+    add_metrics(d, 0);
     add_left(d);
-    add_metrics(d, false);
-    add_metrics(d, true);
+    for (int rank = 1; rank < RLF_CMD_METRIC_RANKS; rank++)
+        add_metrics(d, rank);
     if (d->step == d->first)
         return; /* no step yet */
     if (info->step_tokens && info->step_seconds > 0) {
@@ -193,11 +192,21 @@ make_parts(rlf_display *d)
     add_part(d, &text);
 }
 
+/* All parts as lines; on a terminal none is broken, as long as each is as wide
+ * as that at most. */
 static void
 put_parts(const rlf_display *d, rlf_buf *out)
 {
-    for (size_t i = 0; i < d->parts.count; i++)
-        rlf_buf_printf(out, "%s%s", i ? "  " : "", d->parts.data[i]);
+    size_t wide = d->terminal ? rlf_cmd_columns(STDOUT_FILENO) : 0, at = 0;
+    for (size_t i = 0; i < d->parts.count; i++) {
+        size_t n = strlen(d->parts.data[i]);
+        if (!n)
+            continue;
+        bool breaks = at && wide && at + 2 + n > wide;
+        rlf_buf_puts(out, breaks ? "\n" : "");
+        rlf_buf_printf(out, "%s%s", at ? "  " : "", d->parts.data[i]);
+        at = (breaks ? 0 : at) + (at ? 2 : 0) + n;
+    }
 }
 
 /* ---- the live line ---- */

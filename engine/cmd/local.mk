@@ -23,7 +23,7 @@ libcmd_a_SOURCES = \
 	%D%/lsp.c \
 	%D%/main.c \
 	%D%/merge.c \
-	%D%/message.c \
+	%D%/message.c %D%/metric_order.c \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/profile.c \
