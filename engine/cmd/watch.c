@@ -84,6 +84,28 @@ put_cut(screen *s, const char *text, size_t n, int most)
     return used;
 }
 
+/* Puts a text on so many lines at most, broken between words. */
+static void
+put_wrapped(screen *s, const char *text, const char *code, int lines)
+{
+    size_t n = strlen(text), wide = (size_t)s->columns;
+    for (; n && lines > 0; lines--) {
+        size_t take = n;
+        if (n > wide && lines > 1) {
+            for (take = wide; take > wide / 2 && text[take] != ' ';)
+                take--;
+            take = text[take] == ' ' ? take : wide;
+        }
+        style(s, code);
+        put_cut(s, text, take, s->columns);
+        end_line(s);
+        while (take < n && text[take] == ' ')
+            take++;
+        text += take;
+        n -= take;
+    }
+}
+
 static void
 put_title(screen *s, const char *title)
 {
@@ -133,14 +155,27 @@ is_curve(const rlf_recorded_metric *m)
            strcmp(m->name, "tokens") != 0;
 }
 
+/* The i-th curve, those first that somebody wants to see. */
 static const rlf_recorded_metric *
 curve_at(rlf_record *r, int i)
 {
     const rlf_recorded_metric *m;
-    for (size_t k = 0; (m = rlf_record_metric(r, k)); k++)
-        if (is_curve(m) && i-- == 0)
-            return m;
+    for (int rank = 0; rank < RLF_CMD_METRIC_RANKS; rank++)
+        for (size_t k = 0; (m = rlf_record_metric(r, k)); k++)
+            if (is_curve(m) && rlf_cmd_metric_rank(m->name) == rank &&
+                i-- == 0)
+                return m;
     return NULL;
+}
+
+static int
+count_curves(rlf_record *r)
+{
+    const rlf_recorded_metric *m;
+    int n = 0;
+    for (size_t k = 0; (m = rlf_record_metric(r, k)); k++)
+        n += is_curve(m);
+    return n;
 }
 
 /* A part of the line of a row of curves, `part` 0 the names, then the curves.
@@ -182,7 +217,7 @@ put_curves(screen *s, rlf_record *r, int first, int room)
 {
     int across = s->columns / CELL > 0 ? s->columns / CELL : 1,
         wide = s->columns / across, shown = 0;
-    while (room >= CURVE + 2 && curve_at(r, first + shown)) {
+    while (room >= CURVE + 1 && curve_at(r, first + shown)) {
         for (int part = 0; part <= CURVE; part++) {
             for (int k = 0; k < across; k++) {
                 const rlf_recorded_metric *m = curve_at(r, first + shown + k);
@@ -303,14 +338,35 @@ put_findings(screen *s, rlf_record *r)
     if (!n)
         return;
     put_title(s, "worth a look");
-    for (size_t i = n > 3 ? n - 3 : 0; (f = rlf_record_finding(r, i)); i++) {
-        style(s, "33");
-        put_cut(s, f->text, strlen(f->text), s->columns);
-        end_line(s);
-    }
+    for (size_t i = n > 3 ? n - 3 : 0; (f = rlf_record_finding(r, i)); i++)
+        put_wrapped(s, f->text, "33", n < 3 ? 3 : 2);
 }
 
-/* Shows the last samples, two lines each. */
+/* Is it 1 for every hook that gave a number, as nearly all do? */
+static bool
+is_usual(const char *name, double x)
+{
+    size_t n = strlen(name);
+    return x == 1 && (strcmp(name, "finished") == 0 ||
+                      (n > 3 && strcmp(name + n - 3, ".ok") == 0));
+}
+
+/* Are there samples of another set than this one in the same step? */
+static bool
+has_other_set(rlf_record *r, uint64_t i)
+{
+    const rlf_recorded_sample *s = rlf_record_sample(r, i);
+    uint64_t step = s->step, n = rlf_record_run(r)->samples;
+    char *set = strdup(s->set);
+    bool other = false;
+    while (n && !other && (s = rlf_record_sample(r, --n))->step == step)
+        other = set && strcmp(s->set, set) != 0;
+    free(set);
+    return other;
+}
+
+/* Shows the last samples, two lines each, with the set that they are of where a
+ * step has several: an evaluation's are no training. */
 static void
 put_samples(screen *s, rlf_record *r, int most)
 {
@@ -322,9 +378,11 @@ put_samples(screen *s, rlf_record *r, int most)
     for (uint64_t i = from; i < n; i++) {
         const char *name;
         rlf_buf numbers = {0};
+        if (has_other_set(r, i))
+            rlf_buf_printf(&numbers, "  of %s", rlf_record_sample(r, i)->set);
         for (size_t k = 0; (name = rlf_record_column_name(r, k)); k++) {
             double x = rlf_record_number(r, i, k);
-            if (!isnan(x))
+            if (!isnan(x) && !is_usual(name, x))
                 rlf_buf_printf(&numbers, "  %s %.4g", name, x);
         }
         static const rlf_sample_text which[] = {RLF_SAMPLE_PROMPT,
@@ -376,16 +434,18 @@ draw(screen *s, rlf_record *r, int first)
     s->used = 0;
     put_head(s, r);
     end_line(s);
-    int samples = s->lines >= 40   ? 4
-                  : s->lines >= 24 ? 2
-                                   : 0,
-        below =
-            5 + (samples ? 2 + 2 * samples : 0) + (s->lines >= 40 ? 5 + 6 : 0);
-    int shown = put_curves(s, r, first, s->lines - s->used - below);
-    put_times(s, r);
+    int samples = s->lines >= 40 ? 4 : s->lines >= 24 ? 2 : 0;
+    screen below = {.columns = s->columns, .colors = s->colors};
+    put_times(&below, r);
     if (s->lines >= 40)
-        put_findings(s, r);
-    put_samples(s, r, samples);
+        put_findings(&below, r);
+    put_samples(&below, r, samples);
+    /* the last line tells of keys */
+    int shown =
+        put_curves(s, r, first, s->lines - s->used - below.used - 1);
+    rlf_buf_add(&s->out, below.out.p ? below.out.p : "", below.out.n);
+    s->used += below.used;
+    rlf_buf_free(&below.out);
     put_plan(s, r, s->lines - s->used - 1);
     return shown;
 }
@@ -442,9 +502,12 @@ watch(screen *s, rlf_record *r)
         shown = draw(s, r, first);
         fputs("\033[H", stdout);
         show(s);
-        printf("\033[0m\033[J\033[%d;1H\033[2mq ends, n and p show other "
-               "curves\033[0m\033[K",
-               s->lines);
+        int n = count_curves(r);
+        printf("\033[0m\033[J\033[%d;1H\033[2mq ends", s->lines);
+        if (n > shown)
+            printf(", n and p show other curves: these are %d to %d of %d",
+                   first + 1, first + shown < n ? first + shown : n, n);
+        fputs("\033[0m\033[K", stdout);
         fflush(stdout);
         if (run->state >= RLF_RUN_DONE)
             break;
