@@ -167,6 +167,26 @@ apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span of,
     return result;
 }
 
+/* What the only argument of a call can be reduced over; all there is, if it has
+ * another form. */
+static const char *
+axes_of(rlf_sema *s, const rlf_ast_expr *call)
+{
+    static const char all[] = "tokens|group|batch";
+    if (!call->args || call->args->count != 1 ||
+        call->args->data[0].label.text ||
+        call->args->data[0].value->kind == RLF_AST_LIST)
+        return all;
+    const rlf_ast_expr *e = call->args->data[0].value;
+    rlf_entity x = rlf_eval(s, e);
+    if (x.kind == RLF_ENTITY_NONE || x.kind == RLF_ENTITY_SET)
+        return all;
+    int term = x.kind == RLF_ENTITY_WORDS
+                   ? x.term
+                   : rlf_entity_number(s, &x, e->span);
+    return term < 0 ? all : rlf_level_axes(s, term);
+}
+
 static void
 count_wrong(rlf_sema *s, const builtin *b, size_t n, const rlf_ast_expr *call)
 {
@@ -182,7 +202,7 @@ count_wrong(rlf_sema *s, const builtin *b, size_t n, const rlf_ast_expr *call)
                               b->name, b->least, b->most, n);
     if (is_reduction(b->name) && n == 1)
         rlf_diag_hint(s->diags, diag, "%s",
-                      rlf_form_reduction(s, b->name, call));
+                      rlf_form_reduction(s, b->name, call, axes_of(s, call)));
 }
 
 /* `f(x over y)`. */
@@ -233,7 +253,8 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     if (!b && is_reduction(name)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "argument", call->at,
                                         "'%s' does not say over what", name);
-        rlf_diag_hint(s->diags, diag, "%s", rlf_form_reduction(s, name, call));
+        rlf_diag_hint(s->diags, diag, "%s",
+                      rlf_form_reduction(s, name, call, axes_of(s, call)));
         return true;
     }
     if (!b)
@@ -241,8 +262,10 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     size_t n = call->args ? call->args->count : 0;
     int x[16] = {0};
     bool good = n >= b->least && n <= b->most;
-    if (!good)
+    if (!good) {
         count_wrong(s, b, n, call);
+        n = is_reduction(name) && n == 1 ? 0 : n; /* it has been looked at */
+    }
     for (size_t i = 0; i < n && good; i++) {
         if (call->args->data[i].label.text) {
             rlf_diag_error(s->diags, "argument", call->args->data[i].label.span,

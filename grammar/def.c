@@ -259,7 +259,13 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
         const char *several = arg->label.text && !known && !nearest
                                   ? as_several(s, arg, names, n)
                                   : NULL;
-        if (several)
+        const char *label =
+            arg->label.text && !known
+                ? rlf_other_name_label(arg->label.text, names, n)
+                : NULL;
+        if (label)
+            rlf_diag_hint(s->diags, diag, "%s", label);
+        else if (several)
             rlf_diag_hint(s->diags, diag, "write %s", several);
         else if (nearest)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);

@@ -118,6 +118,22 @@ as_method(rlf_sema *s, const rlf_ast_args *args, const char *name)
 
 /* ---- functions that are none ---- */
 
+/* where(c, a, b), of three values. */
+static const char *
+as_choice(const rlf_sema *s, const rlf_ast_args *args, const char *name)
+{
+    enum { PARTS = 3 };
+    const char *x[PARTS];
+    if (!args || args->count != PARTS)
+        return NULL;
+    for (size_t i = 0; i < PARTS; i++) {
+        if (args->data[i].label.text)
+            return NULL;
+        x[i] = rlf_form_text(s, args->data[i].span);
+    }
+    return rlf_other_name_choice(s->arena, name, x, PARTS);
+}
+
 static const char *
 constructed(rlf_sema *s, const rlf_ast_expr *call)
 {
@@ -146,7 +162,12 @@ rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
 {
     const char *name = call->left->name.text;
     const rlf_ast_args *args = call->args;
-    const char *hint = as_method(s, args, name);
+    const char *hint = as_choice(s, args, name);
+    if (hint) {
+        rlf_diag_hint(s->diags, diag, "write %s", hint);
+        return true;
+    }
+    hint = as_method(s, args, name);
     bool model = rlf_classes_find(s->classes, RLF_FORM_CALL, RLF_RECEIVER_MODEL,
                                   name) != NULL;
     bool field = rlf_classes_find(s->classes, RLF_FORM_FIELD, RLF_RECEIVER_SET,
@@ -230,7 +251,7 @@ level_given(const rlf_sema *s, const rlf_ast_args *args)
 
 const char *
 rlf_form_reduction(const rlf_sema *s, const char *name,
-                   const rlf_ast_expr *call)
+                   const rlf_ast_expr *call, const char *axes)
 {
     const rlf_ast_args *args = call->args, *list = args;
     if (args && args->count == 1 && args->data[0].value->kind == RLF_AST_LIST)
@@ -246,11 +267,19 @@ rlf_form_reduction(const rlf_sema *s, const char *name,
         return rlf_arena_printf(s->arena, "write %s(%s over %s)", name, x,
                                 over);
     const char *hint = several ? of_each(s, name, list) : NULL;
-    return hint ? hint
-                : rlf_arena_printf(
-                      s->arena,
-                      "%s(%s over tokens), or over group, or over batch", name,
-                      x);
+    if (hint)
+        return hint;
+    if (!*axes)
+        return rlf_arena_printf(s->arena, "%s is one number already", x);
+    for (const char *next; *axes; axes = next) {
+        int n = (int)strcspn(axes, "|");
+        next = axes + n + (axes[n] == '|');
+        hint = hint ? rlf_arena_printf(s->arena, "%s, or over %.*s", hint, n,
+                                       axes)
+                    : rlf_arena_printf(s->arena, "%s(%s over %.*s)", name, x, n,
+                                       axes);
+    }
+    return hint;
 }
 
 /* The methods that can be called of a model, or of a set. */

@@ -317,6 +317,27 @@ rlf_level_over_is(rlf_sema *s, const rlf_ast_name *over)
     return false;
 }
 
+const char *
+rlf_level_axes(const rlf_sema *s, int x)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    const rlf_term *t = &s->terms.data[x];
+    rlf_domain_kind kind = rlf_domains_get(domains, t->domain)->kind;
+    if (kind == RLF_DOMAIN_VOCAB)
+        return "vocab";
+    if (!t->domain)
+        return "";
+    int rows = rlf_domain_rows(domains, t->domain);
+    int set = owner_set(s, rows, t->set);
+    bool tokens = kind == RLF_DOMAIN_TOKENS,
+         group = rlf_domains_get(domains, rows)->owner >= 0 &&
+                 !(set >= 0 && s->graph->sets.data[set].single);
+    return tokens && group ? "tokens|group|batch"
+           : tokens        ? "tokens|batch"
+           : group         ? "group|batch"
+                           : "batch";
+}
+
 /* The domain that `over` leads up to; -1 after a message. */
 static int
 upwards(rlf_sema *s, int x, const rlf_ast_name *over)

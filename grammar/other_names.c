@@ -293,6 +293,20 @@ rlf_other_name_formula(rlf_arena *arena, const char *name, const char *x)
     return NULL;
 }
 
+const char *
+rlf_other_name_choice(rlf_arena *arena, const char *name, const char *const *x,
+                      size_t n)
+{
+    static const char *const names[] = {"where",   "cond",    "select",
+                                        "if_else", "ifelse",  "iif",
+                                        "masked_fill"};
+    if (n != 3 || !find(names, RLF_COUNT(names), name))
+        return NULL;
+    return strcmp(name, "masked_fill") == 0
+               ? rlf_arena_printf(arena, "%s ? %s : %s", x[1], x[2], x[0])
+               : rlf_arena_printf(arena, "%s ? %s : %s", x[0], x[1], x[2]);
+}
+
 /* ---- what is said in a sentence ---- */
 
 /* Arguments without a counterpart of their own, where one called `beside` is.
@@ -314,6 +328,18 @@ static const struct {
     {"rollout_batch_size", "on_error",
      "rows of a step are counted in the head of the flow: batch: prompts[8]"},
     {"seed", "on_error", "the seed of a run is given by rlflow run --seed 7"},
+    {"scale", "score",
+     "grpo(score) divides by the deviation of the group, dr_grpo(score) does "
+     "not"},
+    {"scale_rewards", "score",
+     "grpo(score) divides by the deviation of the group, dr_grpo(score) does "
+     "not"},
+    {"normalize", "score",
+     "grpo(score) divides by the deviation of the group, dr_grpo(score) does "
+     "not"},
+    {"norm_adv_by_std_in_grpo", "score",
+     "grpo(score) divides by the deviation of the group, dr_grpo(score) does "
+     "not"},
     {"filter_overlong_prompts", "on_error",
      "on_error: drop leaves out rows that are longer than max_prompt:"},
 };

@@ -27,6 +27,10 @@ const char *rlf_other_name_parts(const char *label);
  * values that are not there. In the arena. */
 const char *rlf_other_name_pairs(rlf_arena *arena, const char *parts,
                                  const char *const *values, size_t n);
+/* "c ? a : b" of a function of three arguments that others choose with, where
+ * they take the texts `x`; in the arena; NULL: it is none. */
+const char *rlf_other_name_choice(rlf_arena *arena, const char *name,
+                                  const char *const *x, size_t n);
 /* Returns, in the arena, how a function that does not exist is written, with
  * `x` as its argument: "floor(x + 0.5)" of round; NULL: nobody knows. */
 const char *rlf_other_name_formula(rlf_arena *arena, const char *name,

@@ -111,9 +111,10 @@ rlf_entity_kind rlf_form_kind(const rlf_sema *s, const rlf_ast_expr *e);
 /* Of a call of what is no function, of what has a value, of no method of the
  * receiver: how it is written instead. False: no hint. */
 bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
-/* A sum, mean... that does not say over what. */
+/* A sum, mean... that does not say over what. `axes`: what it may be over,
+ * rlf_level_axes. */
 const char *rlf_form_reduction(const rlf_sema *s, const char *name,
-                               const rlf_ast_expr *call);
+                               const rlf_ast_expr *call, const char *axes);
 bool rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
 bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_entity *receiver,
                      const rlf_ast_expr *call);
@@ -238,6 +239,9 @@ bool rlf_level_here(rlf_sema *s, const rlf_entity *entity, rlf_span span);
  * function that goes along a response takes it? False after a message where a
  * sum in it repeats a value of a sample or prompt. `what` takes it. */
 bool rlf_level_own(rlf_sema *s, int x, const char *what, rlf_span at);
+/* The words after `over` that a reduction of term `x` can have, as
+ * "tokens|batch"; "": it is one number. */
+const char *rlf_level_axes(const rlf_sema *s, int x);
 int rlf_level_reduce(rlf_sema *s, const char *function, int x,
                      const rlf_ast_name *over, rlf_span at);
 

@@ -475,7 +475,9 @@ number_hint(const taker *t, int index)
     case LUA_TNIL:
         return nil_hint(t, "0");
     case LUA_TNUMBER:
-        return is_rounded(t->L, index) ? ROUNDED_HINT : NULL;
+        return is_rounded(t->L, index) ? ROUNDED_HINT
+                                       : "0 / 0, x / 0 and math.log(0) give such: "
+                                         "compare before you divide";
     case LUA_TTABLE:
         return "several results need names in the program: hook h = "
                "lua(...) -> (right, style)";

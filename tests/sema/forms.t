@@ -470,6 +470,39 @@ test.rlf:5:21: error: there is no function named 'len'
     5 |     report n = mean(len(roll.text) over batch)
       |                     ^~~
 hint: write roll.length
+=== a choice between values, a number already, a scale that others switch
+import "std/advantage"
+data prompts = jsonl("p", prompt: "q")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook j = lua("j.lua")
+flow f(batch: prompts[4]) {
+    roll = actor.generate(batch, n: 2, max_new: 2)
+    s = j(roll)
+    a = where(s > 0, s, roll.length + 1)
+    b = mean(mean(s over batch))
+    c = max(s)
+    d = grpo(s, scale: false)
+}
+--- errors
+test.rlf:8:9: error: there is no function named 'where'
+    8 |     a = where(s > 0, s, roll.length + 1)
+      |         ^~~~~
+hint: write s > 0 ? s : roll.length + 1
+test.rlf:9:9: error: 'mean' does not say over what
+    9 |     b = mean(mean(s over batch))
+      |         ^~~~
+hint: mean(s over batch) is one number already
+test.rlf:10:9: error: 'max' takes 2 to 16 arguments, not 1
+   10 |     c = max(s)
+      |         ^~~
+hint: max(s over group), or over batch
+test.rlf:11:17: error: 'grpo' has no argument 'scale'
+   11 |     d = grpo(s, scale: false)
+      |                 ^~~~~
+STDLIB/advantage.rlf:30:5: note: it is declared here
+   30 | def grpo(score: sample, eps: scalar = 1e-6 in 0..) =
+      |     ^~~~
+hint: grpo(score) divides by the deviation of the group, dr_grpo(score) does not
 === values one by one in a list, an axis
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -500,9 +533,6 @@ test.rlf:7:9: error: 'max' takes 2 to 16 arguments, not 1
     7 |     c = max([roll.length, 1])
       |         ^~~
 hint: write max(roll.length, 1)
-test.rlf:7:13: error: a number is wanted, and this is a list
-    7 |     c = max([roll.length, 1])
-      |             ^~~~~~~~~~~~~~~~
 test.rlf:8:9: error: 'sum' does not say over what
     8 |     d = sum(roll.length, roll.finished)
       |         ^~~

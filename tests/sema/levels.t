@@ -111,7 +111,7 @@ flow f(batch: prompts[8]) {
 test.rlf:13:9: error: 'mean' does not say over what
    13 |     a = mean(score)
       |         ^~~~
-hint: mean(score over tokens), or over group, or over batch
+hint: mean(score over group), or over batch
 test.rlf:14:25: error: 'over tokens' takes one per token, and this is one per sample of 'roll'
    14 |     b = mean(score over tokens)
       |              ~~~~~      ^~~~~~
@@ -139,7 +139,7 @@ test.rlf:20:31: error: 'over vocab' takes one per word at a token, and this is o
 test.rlf:21:9: error: 'max' takes 2 to 16 arguments, not 1
    21 |     j = max(score)
       |         ^~~
-hint: max(score over tokens), or over group, or over batch
+hint: max(score over group), or over batch
 === over group needs several samples a prompt
 +++ ppo
 flow f(batch: prompts[8]) {

@@ -99,9 +99,13 @@ test_one_number(void)
     lua_fails("return function(s) return coroutine.create(type) end",
               "r.lua:1: the result is a coroutine, not a number" WHO, NULL);
     lua_fails("return function(s) return 0/0 end",
-              "r.lua:1: the result is NaN, not a finite number" WHO, NULL);
+              "r.lua:1: the result is NaN, not a finite number" WHO,
+              "0 / 0, x / 0 and math.log(0) give such: compare before you "
+              "divide");
     lua_fails("return function(s) return 1/0 end",
-              "r.lua:1: the result is infinite, not a finite number" WHO, NULL);
+              "r.lua:1: the result is infinite, not a finite number" WHO,
+              "0 / 0, x / 0 and math.log(0) give such: compare before you "
+              "divide");
     lua_fails("return function(s) return ('a'):gsub('a', 'b') end",
               "r.lua:1: the result has 2 values where 1 is declared" WHO,
               "declare names for them: -> (a, b); or put the call in "
