@@ -123,6 +123,7 @@ END {
     for (i = 1; i <= metrics; i++) titles = titles (i > 1 ? ", " : "") metric[i]
     titles = titles " by step, " seeds (seeds > 1 ? " runs and their mean" : " run")
     head(260 * metrics, 170)
+    printf "<text class=\"under\" text-anchor=\"end\" x=\"%d\" y=\"14\">%s.rlf</text>\n", 260 * metrics - 8, name
     for (i = 1; i <= metrics; i++) {
         left = 260 * (i - 1) + 36; wide = 180; top = 24; tall = 120
         panel(i)
