@@ -4,7 +4,7 @@
 (function () {
   'use strict';
   var root = document.currentScript.getAttribute('data-root');
-  var place = document.getElementById('search');
+  var place = document.getElementById('site-search');
   var box = document.createElement('input');
   box.type = 'search';
   box.placeholder = 'Search (press /)';
