@@ -25,13 +25,21 @@
     return element;
   }
 
+  // What it is worth that a text has a word: a third if it only ends or goes on
+  // inside of another one.
+  function worth(text, word, whole, most) {
+    if (text.indexOf(word) < 0) return 0;
+    return whole.test(text) ? most : most / 3;
+  }
+
   // How well a part of a page fits the words: 0 if one is nowhere in it.
   function score(words, title, heading, text) {
     var sum = 0;
     for (var i = 0; i < words.length; i++) {
       var word = words[i];
-      var found = (title.indexOf(word) >= 0 ? 4 : 0) +
-        (heading.indexOf(word) >= 0 ? 8 : 0) + (text.indexOf(word) >= 0 ? 1 : 0);
+      var whole = new RegExp('(^|[^a-z0-9_])' + word.replace(/[^a-z0-9_]/g, '\\$&') + '([^a-z0-9_]|$)');
+      var found = worth(title, word, whole, 4) + worth(heading, word, whole, 8) +
+        worth(text, word, whole, 2);
       if (!found) return 0;
       sum += found;
     }
