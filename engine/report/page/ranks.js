@@ -149,12 +149,20 @@ function binsBetween(r, first, last) {
   return [Math.min(from, to), to];
 }
 
+// The steps since the last start, whose ranks may be others than before; of
+// several without the first, in which much is done for the first time.
+function firstShown(run) {
+  const { first, bins } = run.ranks;
+  const after = (run.starts[run.starts.length - 1] || {}).step || 0;
+  const from = Math.max(0, first.findIndex((x) => x > after));
+  return first[from + (bins - from > 2 || (from === 0 && bins > 1) ? 1 : 0)];
+}
+
 function rankFigure(run) {
   if (!hasOwn(run)) return null;
   const r = run.ranks;
   const lowest = r.first[0], highest = r.last[r.bins - 1];
-  // Much is done for the first time in the first step.
-  const chosen = { first: r.bins > 1 ? r.first[1] : lowest, last: highest, sort: "busy" };
+  const chosen = { first: firstShown(run), last: highest, sort: "busy" };
   const box = h("div", {});
   const field = (label, key) => h("input", {
     type: "number", min: lowest, max: highest, "aria-label": label,
