@@ -44,9 +44,18 @@ dot_at(const double *value, size_t n, int x, int wide, int high, double least,
                         : high / 2;
 }
 
+/* The letter that is most like dots in these rows, a bit each from below. */
+static char
+letter_of(unsigned rows)
+{
+    static const char letters[16] = {' ',  '_', '-', '.', '-',  '|', '-', '|',
+                                     '\'', '|', '|', '|', '\'', '|', '|', '|'};
+    return letters[rows];
+}
+
 void
 rlf_chart_line(const double *value, size_t n, int columns, int rows, int row,
-               rlf_buf *out)
+               bool ascii, rlf_buf *out)
 {
     /* bits of a character's dots: [column][row from below] */
     static const unsigned char bit[2][4] = {{0x40, 0x04, 0x02, 0x01},
@@ -56,7 +65,7 @@ rlf_chart_line(const double *value, size_t n, int columns, int rows, int row,
     bool any = rlf_chart_range(value, n, &least, &most);
     int before = -1;
     for (int c = 0; c < columns; c++) {
-        unsigned dots = 0;
+        unsigned dots = 0, lines = 0;
         for (int k = 0; k < 2 && any; k++) {
             int y = dot_at(value, n, 2 * c + k, wide, high, least, most);
             int low = y, top = y;
@@ -65,9 +74,15 @@ rlf_chart_line(const double *value, size_t n, int columns, int rows, int row,
                 top = before > y ? before - 1 : y;
             }
             for (int d = low; y >= 0 && d <= top; d++)
-                if (d >= bottom && d < bottom + 4)
+                if (d >= bottom && d < bottom + 4) {
                     dots |= bit[k][d - bottom];
+                    lines |= 1u << (d - bottom);
+                }
             before = y;
+        }
+        if (ascii) {
+            rlf_buf_putc(out, letter_of(lines));
+            continue;
         }
         unsigned code = 0x2800 + dots;
         const char utf8[3] = {(char)(0xe0 | code >> 12),

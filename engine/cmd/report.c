@@ -38,9 +38,11 @@ static bool
 goes_on(rlf_run_report *r)
 {
     rlf_record *record;
-    for (size_t i = 0; (record = rlf_run_report_record(r, i)); i++)
-        if (rlf_record_run(record)->state == RLF_RUN_GOES_ON)
+    for (size_t i = 0; (record = rlf_run_report_record(r, i)); i++) {
+        rlf_run_state state = rlf_record_run(record)->state;
+        if (state == RLF_RUN_GOES_ON || state == RLF_RUN_COPIED)
             return true;
+    }
     return false;
 }
 

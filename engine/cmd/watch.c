@@ -2,6 +2,7 @@
  * times, what is worth a look, the last samples, the plan. Nothing in the
  * directory is changed, so that of another machine may be watched, or a copy
  * that is brought up to date now and then. */
+#define _GNU_SOURCE // strcasestr
 #include "engine/cmd/chart.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/times.h"
@@ -23,11 +24,14 @@ enum {
     RECENT = 10,   /* steps whose times are told */
     WIDE = 80,     /* columns where there is no terminal */
     TALL = 48,     /* and lines */
+    SMALL = 12,    /* lines that have no room for curves */
+    BESIDE = 22,   /* columns beside the bar of a rank */
 };
 
 typedef struct screen {
     int columns, lines;
     bool colors;
+    bool ascii; /* it shows no other letters */
     rlf_buf out;
     int used; /* lines of `out` */
 } screen;
@@ -69,12 +73,14 @@ put_cut(screen *s, const char *text, size_t n, int most)
         size_t length = rlf_str_utf8(shown.p + at, shown.n - at);
         length = length ? length : 1;
         if (used == most - 1 && at + length < shown.n) {
-            rlf_buf_puts(&s->out, "\xe2\x80\xa6");
+            rlf_buf_puts(&s->out, s->ascii ? "~" : "\xe2\x80\xa6");
             used++;
             break;
         }
         if (shown.p[at] == '\n')
             rlf_buf_putc(&s->out, ' ');
+        else if (s->ascii && length > 1)
+            rlf_buf_putc(&s->out, '?');
         else
             rlf_buf_add(&s->out, shown.p + at, length);
         at += length;
@@ -117,23 +123,36 @@ put_title(screen *s, const char *title)
 
 /* ---- what is shown ---- */
 
+/* How far the run is, and how long it goes on. */
 static void
-put_head(screen *s, rlf_record *r)
+put_steps(rlf_record *r, const rlf_recorded_run *run, rlf_buf *out)
 {
-    const rlf_recorded_run *run = rlf_record_run(r);
-    rlf_buf text = {0};
-    rlf_buf_printf(&text, "%s  %s  %s  step %" PRIu64, run->directory,
-                   run->program ? run->program : "", run->state_text,
-                   run->step);
+    rlf_buf_printf(out, "step %" PRIu64, run->step);
     if (run->steps)
-        rlf_buf_printf(&text, " of %" PRIu64, run->steps);
+        rlf_buf_printf(out, " of %" PRIu64, run->steps);
     const rlf_recorded_metric *m = rlf_record_metric_called(r, "seconds");
     if (m && m->n && run->steps > run->step && run->state == RLF_RUN_GOES_ON) {
         double left = m->value[m->n - 1] * (double)(run->steps - run->step);
         if (isfinite(left))
-            rlf_buf_printf(&text, "  %02.0f:%02.0f:%02.0f left",
+            rlf_buf_printf(out, "  %02.0f:%02.0f:%02.0f left",
                            floor(left / 3600), fmod(floor(left / 60), 60),
                            fmod(floor(left), 60));
+    }
+}
+
+/* Where there is no room for all, the directory is what is cut. */
+static void
+put_head(screen *s, rlf_record *r)
+{
+    const rlf_recorded_run *run = rlf_record_run(r);
+    rlf_buf steps = {0}, text = {0};
+    put_steps(r, run, &steps);
+    rlf_buf_printf(&text, "%s  %s  %s  %s", run->directory,
+                   run->program ? run->program : "", run->state_text, steps.p);
+    if (text.n > (size_t)s->columns) {
+        rlf_buf_clear(&text);
+        rlf_buf_printf(&text, "%s  %s  %s", steps.p, run->state_text,
+                       run->directory);
     }
     style(s, "1");
     put_cut(s, text.p, text.n, s->columns);
@@ -143,6 +162,7 @@ put_head(screen *s, rlf_record *r)
         put_cut(s, run->why, strlen(run->why), s->columns);
         end_line(s);
     }
+    rlf_buf_free(&steps);
     rlf_buf_free(&text);
 }
 
@@ -186,7 +206,8 @@ put_cell(screen *s, const rlf_recorded_metric *m, int part, int wide)
     double least = 0, most = 0;
     if (part > 0) {
         style(s, "36");
-        rlf_chart_line(m->value, m->n, wide - 2, CURVE, part - 1, &s->out);
+        rlf_chart_line(m->value, m->n, wide - 2, CURVE, part - 1, s->ascii,
+                       &s->out);
         style(s, "0");
         rlf_buf_puts(&s->out, "  ");
         return;
@@ -232,6 +253,28 @@ put_curves(screen *s, rlf_record *r, int first, int room)
     return shown;
 }
 
+static void
+put_value(screen *s, const rlf_recorded_metric *m)
+{
+    put_cell(s, m, 0, s->columns);
+    end_line(s);
+}
+
+/* Shows the last values alone, where there is no room for a curve: the reward,
+ * then the others from number `first` on. */
+static int
+put_values(screen *s, rlf_record *r, int first)
+{
+    int shown = 0;
+    const rlf_recorded_metric *m = rlf_record_metric_called(r, "reward");
+    if (m && s->used < s->lines - 1)
+        put_value(s, m);
+    for (; s->used < s->lines - 1 && (m = curve_at(r, first + shown)); shown++)
+        if (strcmp(m->name, "reward") != 0)
+            put_value(s, m);
+    return shown;
+}
+
 /* Parts of a step, `share` of each, in so many columns. */
 static void
 put_bar(screen *s, const double *share, int columns)
@@ -253,7 +296,6 @@ put_bar(screen *s, const double *share, int columns)
 static void
 put_rank(screen *s, const rlf_rank_seconds *time)
 {
-    enum { BESIDE = 22 };
     char name[32];
     snprintf(name, sizeof name, "rank %" PRIu64, time->rank);
     rlf_buf_printf(&s->out, "%-9s", name);
@@ -269,6 +311,8 @@ put_ranks(screen *s, const rlf_rank_seconds *times, size_t n)
 {
     enum { MOST = 8 };
     size_t ends = n > MOST ? MOST / 2 : n;
+    if (s->columns < 2 * BESIDE)
+        return;
     for (size_t i = 0; i < ends; i++)
         put_rank(s, &times[i]);
     if (n <= MOST)
@@ -433,9 +477,14 @@ draw(screen *s, rlf_record *r, int first)
     rlf_buf_clear(&s->out);
     s->used = 0;
     put_head(s, r);
+    if (s->lines < SMALL)
+        return put_values(s, r, first);
     end_line(s);
     int samples = s->lines >= 40 ? 4 : s->lines >= 24 ? 2 : 0;
-    screen below = {.columns = s->columns, .colors = s->colors};
+    screen below = {.columns = s->columns,
+                    .lines = s->lines,
+                    .colors = s->colors,
+                    .ascii = s->ascii};
     put_times(&below, r);
     if (s->lines >= 40)
         put_findings(&below, r);
@@ -458,18 +507,44 @@ measure(screen *s)
     struct winsize size = {0};
     s->columns = WIDE;
     s->lines = TALL;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 &&
-        size.ws_row > 5) {
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+        size.ws_row > 0) {
         s->columns = size.ws_col;
         s->lines = size.ws_row;
     }
 }
 
+/* Prints so many lines at most. */
 static void
-show(const screen *s)
+show(const screen *s, int most)
 {
-    fwrite(s->out.p ? s->out.p : "", 1, s->out.n, stdout);
+    size_t n = 0;
+    for (int lines = 0; n < s->out.n && lines < most; n++)
+        lines += s->out.p[n] == '\n';
+    fwrite(s->out.p ? s->out.p : "", 1, n, stdout);
     fflush(stdout);
+}
+
+/* Does the locale, where one is named, or the terminal have no letters but
+ * those of ASCII? */
+static bool
+is_ascii(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *term = getenv("TERM");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *is = getenv(names[i]);
+        if (is && *is)
+            return !strcasestr(is, "utf-8") && !strcasestr(is, "utf8");
+    }
+    return term && strcmp(term, "dumb") == 0 && isatty(STDOUT_FILENO);
+}
+
+/* Has the run come to an end of its own? */
+static bool
+has_ended(const rlf_recorded_run *run)
+{
+    return run->state >= RLF_RUN_DONE && run->state != RLF_RUN_COPIED;
 }
 
 /* Waits for a key; 0: none came. */
@@ -489,6 +564,20 @@ key(void)
     return bytes[0];
 }
 
+/* The last line: the keys, as far as there is room. */
+static void
+put_keys(const screen *s, int first, int shown, int n)
+{
+    char others[96] = "";
+    if (n > shown)
+        snprintf(others, sizeof others,
+                 ", n and p show other curves: these are %d to %d of %d",
+                 first + 1, first + shown < n ? first + shown : n, n);
+    printf("\033[0m\033[J\033[%d;1H\033[2m%.*s%.*s\033[0m\033[K", s->lines,
+           s->columns - 1, "q ends", s->columns > 7 ? s->columns - 7 : 0,
+           others);
+}
+
 /* Looks again and again, until a key or a signal says that it is enough, or the
  * run has ended. */
 static void
@@ -501,15 +590,11 @@ watch(screen *s, rlf_record *r)
         measure(s);
         shown = draw(s, r, first);
         fputs("\033[H", stdout);
-        show(s);
-        int n = count_curves(r);
-        printf("\033[0m\033[J\033[%d;1H\033[2mq ends", s->lines);
-        if (n > shown)
-            printf(", n and p show other curves: these are %d to %d of %d",
-                   first + 1, first + shown < n ? first + shown : n, n);
-        fputs("\033[0m\033[K", stdout);
+        show(s, s->lines > 1 ? s->lines - 1 : 1);
+        if (s->lines > 1)
+            put_keys(s, first, shown, count_curves(r));
         fflush(stdout);
-        if (run->state >= RLF_RUN_DONE)
+        if (has_ended(run))
             break;
         pressed = key();
         if (pressed == 'n' && curve_at(r, first + shown))
@@ -541,7 +626,7 @@ watch_terminal(screen *s, rlf_record *r)
     fputs("\033[?25h\033[?1049l", stdout);
     if (keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    show(s);
+    show(s, INT32_MAX);
 }
 
 int
@@ -551,15 +636,15 @@ rlf_cmd_watch(const rlf_command_line *line)
     rlf_record *r = rlf_cmd_record(line->files[0], &status);
     if (!r)
         return status;
-    screen s = {.colors = rlf_cmd_colors(STDOUT_FILENO)};
+    screen s = {.colors = rlf_cmd_colors(STDOUT_FILENO), .ascii = is_ascii()};
     measure(&s);
     bool live = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && s.colors &&
-                rlf_record_run(r)->state < RLF_RUN_DONE;
+                !has_ended(rlf_record_run(r));
     if (live) {
         watch_terminal(&s, r);
     } else {
         draw(&s, r, 0);
-        show(&s);
+        show(&s, INT32_MAX);
     }
     if (rlf_record_status(r) != RLF_RESULT_OK) {
         rlf_cmd_put_message(rlf_record_message(r));

@@ -9,10 +9,13 @@
 #include "engine/io/sealed.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { MOST = 256 << 20 }; /* bytes of a file that are read */
 
@@ -236,14 +239,71 @@ is_held(const char *path)
     return held;
 }
 
+/* Did the last start run here, in this very directory? Then nobody has it who
+ * does not hold its lock. A copy, and what another machine writes, has no lock
+ * here. */
+static bool
+ran_here(const rlf_record *record, const rlf_recorded_start *start)
+{
+    char host[256] = "";
+    struct stat was, is;
+    const json_t *list = json_object_get(record->facts.run, "starts");
+    const json_t *options = json_object_get(
+        json_array_get(list, json_array_size(list) - 1), "options");
+    const char *out = text_at(options, "--out", NULL);
+    gethostname(host, sizeof host - 1);
+    if (!out || !*start->host_directory || strcmp(start->host, host) != 0)
+        return false;
+    rlf_arena *arena = rlf_arena_new();
+    const char *path = rlf_path_join(arena, start->host_directory, out);
+    bool here = stat(path, &was) == 0 && stat(record->directory, &is) == 0 &&
+                was.st_ino == is.st_ino && was.st_dev == is.st_dev;
+    rlf_arena_free(arena);
+    return here;
+}
+
+/* Seconds since a file of the run was written; -1: there is none. */
+static double
+seconds_since(const rlf_record *record)
+{
+    const char *const paths[] = {record->metrics_path, record->samples_path,
+                                 record->ranks_path};
+    struct timespec now;
+    double least = -1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (size_t i = 0; i < RLF_COUNT(paths); i++) {
+        struct stat st;
+        if (!*paths[i] || stat(paths[i], &st) != 0)
+            continue;
+        double age = difftime(now.tv_sec, st.st_mtim.tv_sec);
+        age = age > 0 ? age : 0;
+        least = least < 0 || age < least ? age : least;
+    }
+    return least;
+}
+
+/* Was it written to a moment ago: within a minute, or three of its steps? */
+static bool
+is_recent(const rlf_record *record, double seconds)
+{
+    const rlf_metric_column *c = rlf_metric_find(record, "seconds");
+    double step = c && c->value.count ? c->value.data[c->value.count - 1] : 0;
+    return seconds >= 0 &&
+           (seconds < 60 || (isfinite(step) && seconds < 3 * step));
+}
+
 void
 rlf_record_tell_state(rlf_record *record, rlf_recorded_run *out)
 {
     static const char *const words[] = {
-        [RLF_RUN_UNKNOWN] = "not known", [RLF_RUN_GOES_ON] = "goes on",
-        [RLF_RUN_KILLED] = "killed",     [RLF_RUN_DONE] = "done",
-        [RLF_RUN_STOPPED] = "stopped",   [RLF_RUN_CLOSED] = "closed",
-        [RLF_RUN_FAILED] = "failed"};
+        [RLF_RUN_UNKNOWN] = "not known",
+        [RLF_RUN_GOES_ON] = "goes on",
+        [RLF_RUN_KILLED] = "killed",
+        [RLF_RUN_DONE] = "done",
+        [RLF_RUN_STOPPED] = "stopped",
+        [RLF_RUN_CLOSED] = "closed",
+        [RLF_RUN_FAILED] = "failed",
+        [RLF_RUN_COPIED] = "no process of this machine has it"};
     const rlf_record_facts *f = &record->facts;
     const rlf_recorded_start *last =
         f->starts.count ? &f->starts.data[f->starts.count - 1] : NULL;
@@ -252,10 +312,19 @@ rlf_record_tell_state(rlf_record *record, rlf_recorded_run *out)
          !f->goes_on && last && last->how && i <= RLF_RUN_FAILED; i++)
         if (strcmp(last->how, words[i]) == 0)
             out->state = (rlf_run_state)i;
+    double seconds = seconds_since(record);
+    bool copied = last && !last->how && !f->goes_on &&
+                  !ran_here(record, last) && is_recent(record, seconds);
     if (last && !last->how && !f->goes_on)
-        out->state = RLF_RUN_KILLED;
+        out->state = copied ? RLF_RUN_COPIED : RLF_RUN_KILLED;
+    if (record->gone)
+        out->state = RLF_RUN_UNKNOWN;
     rlf_buf_clear(&record->state_text);
-    rlf_buf_puts(&record->state_text, words[out->state]);
+    rlf_buf_puts(&record->state_text,
+                 record->gone ? "its directory is not there any more"
+                              : words[out->state]);
+    if (out->state == RLF_RUN_COPIED)
+        rlf_buf_printf(&record->state_text, ", written to %.0f s ago", seconds);
     if (out->state == RLF_RUN_KILLED && last->message)
         rlf_buf_printf(&record->state_text, " in %s", last->message);
     out->state_text = record->state_text.p;

@@ -76,6 +76,11 @@ static rlf_status
 read_all(rlf_record *r, rlf_err *err)
 {
     bool changed;
+    if (!rlf_dir_exists(r->directory)) { /* what was read of it is kept */
+        r->gone = true;
+        return RLF_OK;
+    }
+    r->gone = false;
     uint64_t metrics = r->metrics.tail.at, samples = r->samples.tail.at;
     RLF_TRY(rlf_record_read_facts(r, err, &changed));
     RLF_TRY(rlf_record_read_metrics(r, err));

@@ -154,6 +154,7 @@ struct rlf_record {
     rlf_rank_table ranks;
     rlf_sample_table samples;
     rlf_record_facts facts;
+    bool gone; /* the directory is not there any more */
     uint64_t reads;
     uint64_t files_read, notes_left; /* notes beyond the most of them */
     RLF_VEC(const char *) notes;     /* in the arena */

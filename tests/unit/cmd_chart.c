@@ -24,7 +24,7 @@ draw(const double *value, size_t n, int columns, int rows, rlf_buf *lines)
 {
     for (int row = 0; row < rows; row++) {
         rlf_buf_clear(&lines[row]);
-        rlf_chart_line(value, n, columns, rows, row, &lines[row]);
+        rlf_chart_line(value, n, columns, rows, row, false, &lines[row]);
     }
 }
 

@@ -58,7 +58,7 @@ function findingsPage() {
 
 // ---- the first page ----
 
-const STATES = ["unknown", "live", "bad", "good", "idle", "idle", "bad"];
+const STATES = ["unknown", "live", "bad", "good", "idle", "idle", "bad", "unknown"];
 
 function facts(run) {
   const start = run.starts[run.starts.length - 1] || {};
