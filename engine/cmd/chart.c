@@ -40,8 +40,10 @@ dot_at(const double *value, size_t n, int x, int wide, int high, double least,
     double v = mean_at(value, n, x, wide);
     if (!isfinite(v))
         return -1;
-    return most > least ? (int)lround((v - least) / (most - least) * (high - 1))
-                        : high / 2;
+    /* in halves: the difference of two numbers may be beyond all numbers */
+    double part = (v / 2 - least / 2) / (most / 2 - least / 2);
+    return most > least && isfinite(part) ? (int)lround(part * (high - 1))
+                                          : high / 2;
 }
 
 /* The letter that is most like dots in these rows, a bit each from below. */

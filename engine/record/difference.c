@@ -179,6 +179,13 @@ outcome(rlf_record *a, const rlf_metric_column *c)
         }
     if (!count)
         return "not finite";
+    if (!isfinite(sum)) { /* the mean is finite all the same */
+        double mean = 0;
+        for (size_t i = n - last; i < n; i++)
+            if (isfinite(c->value.data[i]))
+                mean += c->value.data[i] / (double)count;
+        return rlf_arena_printf(a->compared, "%.6g (last %zu)", mean, last);
+    }
     return rlf_arena_printf(a->compared, "%.6g (last %zu)", sum / (double)count,
                             last);
 }

@@ -133,11 +133,16 @@ step_of(rlf_str line, uint64_t *step, const char **why)
     rlf_str key;
     rlf_scanned value;
     double x = -1;
+    int steps = 0;
     while (rlf_scan_member(&scan, &key, &value))
-        if (rlf_key_is(key, "step") && value.kind == RLF_SCAN_NUMBER)
+        if (rlf_key_is(key, "step") && value.kind == RLF_SCAN_NUMBER) {
             x = value.number;
-    *why = scan.why ? scan.why : "it has no step";
-    if (scan.why || !(x >= 0) || x > UINT32_MAX || x != floor(x))
+            steps++;
+        }
+    *why = scan.why    ? scan.why
+           : steps > 1 ? "it has two steps"
+                       : "it has no step";
+    if (scan.why || steps > 1 || !(x >= 0) || x > UINT32_MAX || x != floor(x))
         return false;
     *step = (uint64_t)x;
     return true;
@@ -156,12 +161,15 @@ take(void *arg, const rlf_growing_line *line, rlf_err *err)
                              record->directory, line->number, why);
         return RLF_OK;
     }
-    if (t->lines && step <= t->last)
+    if (t->lines && step <= t->last) {
         rlf_record_leave_out(record,
-                             "%s/metrics.jsonl:%" PRIu64 " is of step %" PRIu64
+                             "%s/metrics.jsonl:%" PRIu64
+                             " is left out: it is of step %" PRIu64
                              ", and stands behind one of step %" PRIu64,
                              record->directory, line->number, step, t->last);
-    t->last = step > t->last ? step : t->last;
+        return RLF_OK;
+    }
+    t->last = step;
     t->lines++;
     rlf_json_scan scan = rlf_scan_object(line->text);
     rlf_buf_clear(&t->scratch);

@@ -172,12 +172,30 @@ test_bad_lines(void)
         "{\"step\":-1}\n{\"step\":1.5}\n\n{\"step\":2,\"reward\":3}\n"
         "{\"step\":2,\"reward\":4}\n");
     rlf_record *r = opened("b");
-    is_int((int64_t)count(r, "reward"), 3, "lines that are good are read");
+    is_int((int64_t)count(r, "reward"), 2, "lines that are good are read");
     is_int((int64_t)notes_of(r), 6, "the others are noted");
+    near(value(r, "reward", 2), 3, 0,
+         "of two lines of a step the first counts");
+    is_str(rlf_record_note(r, 5),
+           rlf_arena_printf(arena,
+                            "%s/metrics.jsonl:8 is left out: it is of step 2, "
+                            "and stands behind one of step 2",
+                            in_root(arena, "b")),
+           "... which a note says of the other");
     const char *want =
         rlf_arena_printf(arena, "%s/metrics.jsonl:2 is left out: no object",
                          in_root(arena, "b"));
     is_str(rlf_record_note(r, 0), want, "with file, line and reason");
+    rlf_record_close(r);
+
+    folder("order");
+    put(arena, "order/metrics.jsonl",
+        "{\"step\":5,\"x\":1}\n{\"step\":4,\"x\":2}\n"
+        "{\"step\":6,\"step\":7,\"x\":3}\n{\"step\":8,\"x\":4}\n");
+    r = opened("order");
+    ok(count(r, "x") == 2 && value(r, "x", 5) == 1 && value(r, "x", 8) == 4 &&
+           notes_of(r) == 2,
+       "steps go forward, and a line has one of them");
     rlf_record_close(r);
 
     folder("many");

@@ -12,12 +12,75 @@ const view = {
   charts: new Set(),
 };
 
+// ---- which charts are drawn, and when ----
+//
+// Those that are seen at once; all others in slices, so that a page of many
+// metrics answers meanwhile. Widths come from the observer: to ask an element
+// for its own lays out the whole page.
+
+const SLICE = 12; // milliseconds
+const charted = new WeakMap(); // elements to charts
+const waiting = new Set(); // charts that are to be drawn
+let slice = 0;
+
+function drawSlice() {
+  slice = 0;
+  const until = performance.now() + SLICE;
+  for (const chart of waiting) {
+    if (performance.now() > until) break;
+    waiting.delete(chart);
+    chart.draw();
+  }
+  if (waiting.size) slice = setTimeout(drawSlice, 4);
+}
+
+function drawLater(chart) {
+  waiting.add(chart);
+  slice ||= setTimeout(drawSlice, 0);
+}
+
+function drawNowOrLater(chart) {
+  if (!chart.near) {
+    drawLater(chart);
+    return;
+  }
+  waiting.delete(chart);
+  chart.draw();
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    const chart = charted.get(target);
+    const room = Math.round(contentRect.width);
+    if (!room || chart.room === room) continue;
+    chart.room = room;
+    drawNowOrLater(chart);
+  }
+});
+
+const nearness = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const chart = charted.get(target);
+    chart.near = isIntersecting;
+    if (isIntersecting && waiting.has(chart)) drawNowOrLater(chart);
+  }
+}, { rootMargin: "300px" });
+
 function redraw() {
+  for (const chart of view.charts) drawNowOrLater(chart);
+}
+
+// For what is printed, which nobody has seen.
+function drawAll() {
+  for (const chart of view.charts) chart.room = chart.element.clientWidth || chart.room;
   for (const chart of view.charts) chart.draw();
+  waiting.clear();
 }
 
 function setCursor(x, from) {
-  for (const chart of view.charts) chart.showCursor(x, chart === from);
+  for (const chart of view.charts) {
+    if (chart.near || chart.here !== null) chart.showCursor(x, chart === from);
+  }
 }
 
 // An average that forgets: each value weighs `keep` times the next one.
@@ -95,17 +158,12 @@ class Chart {
     this.tip = h("div", { class: "tip", role: "status" });
     this.element = h("figure", { class: "plot" },
       h("figcaption", {}, h("span", { text: plain(title) }), h("span", { class: "last" })),
-      h("div", { class: "canvas" }, this.svg, this.tip));
-    this.observer = new ResizeObserver(() => {
-      if (this.element.clientWidth - 2 !== this.width) this.draw();
-    });
-    this.observer.observe(this.element);
+      h("div", { class: "canvas", style: { height: this.height + "px" } }, this.svg, this.tip));
+    this.here = null;
+    charted.set(this.element, this);
+    sizes.observe(this.element);
+    nearness.observe(this.element);
     view.charts.add(this);
-  }
-
-  remove() {
-    this.observer.disconnect();
-    view.charts.delete(this);
   }
 
   // Numbers of the lines that are seen.
@@ -149,7 +207,10 @@ class Chart {
       [low, high] = [low - room, high + room];
     }
     this.flat = all.length > 0 && all[0] === all[all.length - 1];
-    const f = view.log ? Math.log10 : (x) => x;
+    // Of numbers whose difference is beyond all numbers parts are compared.
+    const unit = Number.isFinite(high - low) ? 1 : 4;
+    const f = view.log ? Math.log10 : (x) => x / unit;
+    this.back = view.log ? (t) => 10 ** t : (t) => t * unit;
     if (view.log) low = low > 0 ? low : 1e-9;
     const pad = 0.05 * (f(high) - f(low));
     this.low = f(low) - pad;
@@ -167,7 +228,7 @@ class Chart {
   }
 
   draw() {
-    const width = this.element.clientWidth - 2;
+    const width = this.room - 2;
     if (!(width > 40)) return;
     this.width = width;
     this.left = 48;
@@ -189,11 +250,10 @@ class Chart {
 
   drawAxes() {
     const axes = s("g", { class: "axes" });
-    const values = view.log
-      ? ticks(this.low, this.high, 4).map((t) => 10 ** t) : ticks(this.low, this.high, 4);
+    const values = ticks(this.low, this.high, 4).map(this.back);
     for (const y of values) {
       const at = this.py(y);
-      if (at < 4 || at > this.bottom + 1) continue;
+      if (!(at >= 4 && at <= this.bottom + 1)) continue;
       axes.append(s("line", { x1: this.left, x2: this.width - 8, y1: at, y2: at }));
       axes.append(s("text", { x: this.left - 6, y: at + 3.5, "text-anchor": "end", text: number(y, 3) }));
     }

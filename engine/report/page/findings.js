@@ -119,7 +119,7 @@ function spark(lines) {
   }
   for (const l of lines) {
     const x = (step) => 2 + (step - from) / (to - from || 1) * (width - 4);
-    const y = (value) => height - 3 - (value - low) / (high - low || 1) * (height - 6);
+    const y = (value) => height - 3 - (value / 4 - low / 4) / (high / 4 - low / 4 || 1) * (height - 6);
     const points = thinned(l.step, l.value, from, to, width).filter((i) => Number.isFinite(l.value[i]));
     const d = points.map((i, k) => (k ? "L" : "M") + x(l.step[i]).toFixed(1) + " " + y(l.value[i]).toFixed(1)).join("");
     svg.append(s("path", { d, style: { stroke: runColor(l.run.number) } }));

@@ -172,7 +172,7 @@ async function begin() {
   addEventListener("keydown", onKey);
   addEventListener("beforeprint", () => {
     show("all");
-    redraw();
+    drawAll();
   });
   addEventListener("afterprint", () => show(pageNow()));
   show(pageNow());
