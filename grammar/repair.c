@@ -48,9 +48,13 @@ line_end(const repair *r, size_t at)
 static void
 drop_open(repair *r)
 {
+    size_t was = r->n; /* from there to its line's end all is left out */
     while (r->stack.count && r->stack.data[r->stack.count - 1].what != '{') {
-        size_t at = r->stack.data[--r->stack.count].at;
-        blank(r, at, line_end(r, at));
+        size_t at = r->stack.data[--r->stack.count].at, to = at;
+        while (to < was && r->text[to] != '\n')
+            to++;
+        blank(r, at, to);
+        was = at;
     }
 }
 

@@ -229,13 +229,17 @@ static const struct {
     {"\xe2\x80\x99", "strings stand in double quotes: \"...\""},
 };
 
+/* Not a hint, but what is wrong. */
+static const char too_deep[] =
+    "brackets stand more than 200 deep in one another";
+
 static const char *
 stray_hint(const rlf_syntax *syntax, const char *text)
 {
     if (text[0] == '"')
         return "the string is not closed before the end of the line";
     if (strchr("([{", text[0]))
-        return "brackets stand more than 200 deep in one another";
+        return too_deep;
     if (text[0] == '\'' || !strncmp(text, "\xe2\x80\x9c", 3) ||
         !strncmp(text, "\xe2\x80\x9d", 3))
         return "strings stand in double quotes: \"...\"";
@@ -646,6 +650,11 @@ rlf_report_syntax(rlf_syntax *syntax, rlf_report *report)
         drop(report, "'}'");
     }
     rlf_diag *diag;
+    if (hint == too_deep) {
+        rlf_diag_error(diags, "syntax", report->span, "%s at %s", too_deep,
+                       what);
+        return;
+    }
     if (!strcmp(text, "}") && outside)
         diag = rlf_diag_error(diags, "syntax", report->span,
                               "this '}' closes nothing");

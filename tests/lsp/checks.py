@@ -457,6 +457,23 @@ def check_many():
 
 # ---- how long ----
 
+def check_brackets():
+    """200,000 open brackets are answered at once, not after a minute."""
+    client = Client([rlflow, "lsp", "--stdio"])
+    uri = uri_of("brackets.rlf")
+    begin = time.monotonic()
+    client.open(uri, "flow f() { x = " + "(" * 200000)
+    seen = client.published(uri)
+    ok([m["message"].split("\n")[0] for m in seen][:1] ==
+       ["brackets stand more than 200 deep in one another at '('"],
+       "what is wrong with many open brackets", [m["message"] for m in seen])
+    client.ask("hover", uri, 0, 12)
+    client.ask("completion", uri, 0, 12)
+    took = time.monotonic() - begin
+    ok(took < 15, "many open brackets take no time", took)
+    client.stop()
+
+
 def measure():
     """A remark: a program of 300 lines, from a key to its diagnostics."""
     lines = [f"    a{i} = {'score' if not i else f'a{i - 1}'} * {i + 2} + mean(score over group)\n"
@@ -488,7 +505,7 @@ def measure():
 for check in (check_diagnostics, check_notes, check_imports, check_questions,
               check_references,
               check_completion, check_positions, check_frames, check_messages,
-              check_mutations, check_many, measure):
+              check_mutations, check_many, check_brackets, measure):
     try:
         check()
     except Exception as why:  # the rest is looked at as well
