@@ -37,12 +37,13 @@
  *              before; the session can be finished, and has to be closed.
  *              Whoever reads files beside a run (rlf_session_tokenize) opens
  *              another session for that, whose errors do not end the run.
- *   locale     Numbers are read and written with a point, whatever setlocale
- * was told; so it is for the thread of a call, LC_NUMERIC alone, in the
- * functions that the call calls. questions  All other calls are questions. They
- * run nothing, and a session never fails by them. What is not there by that
- * name, or has no number i, is NULL, NaN or 0; rlf_session_why says why. Lists
- * are asked with i = 0, 1, ... until NULL.
+ *   locale     Numbers are read and written with a point, whatever setlocale was
+ *              told; so it is for the thread of a call, LC_NUMERIC alone, in
+ *              the functions that the call calls.
+ *   questions  All other calls are questions. They run nothing, and a session
+ *              never fails by them. What is not there by that name, or has no
+ *              number i, is NULL, NaN or 0; rlf_session_why says why. Lists are
+ *              asked with i = 0, 1, ... until NULL.
  *
  * Versions: MAJOR.MINOR.PATCH. Within one MAJOR (the number of librlflow.so)
  * functions are only added, an enum gets new values only at its end, and a
@@ -282,9 +283,9 @@ typedef struct rlf_parameter {
  * read: they can be set then, and a step compiles all of it. */
 RLF_PUBLIC const rlf_parameter *rlf_session_parameter(rlf_session *session,
                                                       size_t i);
-/* The dataflow graph of the program: "text", "dot", "json", or "svg", a
- * picture; NULL for another format. The program is compiled as by
- * rlf_session_check: NULL, with a message, where that fails. */
+/* The dataflow graph of the program: "text", "dot", "json", or "svg", a picture;
+ * NULL for another format. The program is compiled as by rlf_session_check: NULL, with a
+ * message, where that fails. */
 RLF_PUBLIC const char *rlf_session_graph(rlf_session *session,
                                          const char *format);
 /* The text of the program in the standard form, as it was compiled, or as it is
@@ -646,9 +647,9 @@ RLF_PUBLIC const rlf_proposal *rlf_session_proposal(rlf_session *session,
 
 typedef struct rlf_symbol {
     const char *name;
-    const char *kind;   /* the word that declares it: "def"; or "value" */
-    const char *detail; /* or NULL */
-    int depth;          /* 0; 1: the flow before it names it */
+    const char *kind;          /* the word that declares it: "def"; or "value" */
+    const char *detail;        /* or NULL */
+    int depth;                 /* 0; 1: the flow before it names it */
     rlf_program_place name_place; /* its name */
     rlf_program_place place;      /* all of it */
 } rlf_symbol;
@@ -665,8 +666,8 @@ typedef struct rlf_cluster_text {
 } rlf_cluster_text;
 
 /* Is the session's file, or text, one of clusters, or empty, and no program? It
- * is read; an empty one fails the session, and 0 is the answer of a session
- * that has failed or was compiled. */
+ * is read; an empty one fails the session, and 0 is the answer of a session that
+ * has failed or was compiled. */
 RLF_PUBLIC int rlf_session_is_cluster(rlf_session *session);
 /* The clusters of such a file, which is checked. Only NULL, with a message,
  * where something in it is wrong, or it is a program or not there. */
@@ -746,8 +747,8 @@ typedef struct rlf_candidate {
     double step;      /* seconds of a step, by simulation */
     double tokens;    /* tokens a second: generated ones, or trained ones where
                          none are generated */
-    double idle;   /* idle time as a part, 0 to 1, of the time of all ranks */
-    double memory; /* bytes of the rank that takes most */
+    double idle; /* idle time as a part, 0 to 1, of the time of all ranks */
+    double memory;    /* bytes of the rank that takes most */
 } rlf_candidate;
 
 /* Find where everything runs best on the devices of "--cluster"; options are
@@ -1120,7 +1121,7 @@ typedef struct rlf_diagnostic {
     uint32_t line, column, length; /* from 1, in bytes; 0: no place */
     const char *text; /* a sentence, in which names and texts stand as they
                          are, with all their bytes */
-    const char *hint; /* what to do, or NULL */
+    const char *hint;              /* what to do, or NULL */
 } rlf_diagnostic;
 
 /* Those of the program in order of place, then the error that ended the run,

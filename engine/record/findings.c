@@ -372,11 +372,47 @@ take_warnings(rlf_record *r)
     }
 }
 
+/* The warning that a metric is no number says where it is made, and what is
+ * found in the numbers of how many steps that is true: one finding. */
+static bool
+is_of(rlf_record *r, const rlf_recorded_finding *warning,
+      rlf_recorded_finding *found)
+{
+    if (strcmp(warning->kind, "warned") != 0 ||
+        strcmp(found->kind, "nonfinite") != 0 || warning->first != found->first)
+        return false;
+    const char *words =
+        rlf_arena_printf(r->judged, "the metric %s is ", found->name);
+    const char *at = strstr(warning->text, words);
+    if (!at || !strstr(at, "null in metrics.jsonl"))
+        return false;
+    found->text =
+        rlf_arena_printf(r->judged, "%.*s%s", (int)(at - warning->text),
+                         warning->text, found->text);
+    return true;
+}
+
+static void
+join_warnings(rlf_record *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->findings.count; i++) {
+        bool joined = false;
+        for (size_t k = i + 1; k < r->findings.count && !joined; k++)
+            joined = is_of(r, &r->findings.data[i], &r->findings.data[k]);
+        if (!joined)
+            r->findings.data[kept++] = r->findings.data[i];
+    }
+    r->findings.count = kept;
+}
+
+/* In the order of their steps; those of one step by their names. */
 static int
 by_first(const void *a, const void *b)
 {
     const rlf_recorded_finding *x = a, *y = b;
     int order = (x->first > y->first) - (x->first < y->first);
+    order = order ? order : strcmp(x->name, y->name);
     return order ? order : strcmp(x->text, y->text);
 }
 
@@ -394,6 +430,7 @@ rlf_record_find(rlf_record *r, rlf_err *err)
     int score = score_column(r);
     for (size_t i = 0; i < r->samples.sets.count; i++)
         judge_set(r, (uint32_t)i, score);
+    join_warnings(r);
     if (r->findings.count)
         qsort(r->findings.data, r->findings.count, sizeof *r->findings.data,
               by_first);

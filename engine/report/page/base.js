@@ -150,6 +150,26 @@ function runColor(i) {
   return "var(--run-" + (i % 8) + ")";
 }
 
+// Runs beyond the colours have them again, with other dashes; null: none.
+const DASHES = [null, "7 3", "2 3", "10 3 2 3", "4 6", "12 4", "1 5", "7 2 1 2"];
+
+function runDash(i) {
+  return DASHES[Math.floor(i / 8) % DASHES.length];
+}
+
+// The same as the background of a small box.
+function runMark(i) {
+  const dash = runDash(i);
+  if (!dash) return runColor(i);
+  const parts = [];
+  let at = 0;
+  dash.split(" ").forEach((n, k) => {
+    parts.push(`${k % 2 ? "transparent" : runColor(i)} ${at}px ${at + Number(n)}px`);
+    at += Number(n);
+  });
+  return `repeating-linear-gradient(90deg, ${parts.join(", ")})`;
+}
+
 // A number as a colour between two: -1 .. 1; NaN: none.
 function heat(x) {
   if (!Number.isFinite(x)) return "transparent";

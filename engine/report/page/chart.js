@@ -276,8 +276,9 @@ class Chart {
         const from = Math.max(this.left, this.px(at(f.first)) - 2);
         const to = Math.min(this.width - 8, this.px(at(f.last)) + 2);
         if (!(to > from)) continue;
-        this.svg.append(s("rect", { class: "stretch", x: from, y: 6, width: to - from, height: this.bottom - 6 },
-          s("title", { text: plain(f.text) })));
+        const own = report.runs.length > 1 ? { fill: runColor(run.number) } : null;
+        this.svg.append(s("rect", { class: "stretch", style: own || {}, x: from, y: 6, width: to - from, height: this.bottom - 6 },
+          s("title", { text: (own ? run.name + ": " : "") + plain(f.text) })));
       }
     }
   }
@@ -325,8 +326,9 @@ class Chart {
 
   drawLine(line) {
     const group = s("g", { class: "line", style: { color: runColor(line.run.number) }, "clip-path": `inset(0)` });
-    group.append(s("path", { class: line.smooth ? "raw" : "smooth", d: this.path(line, line.value) }));
-    if (line.smooth) group.append(s("path", { class: "smooth", d: this.path(line, line.smooth) }));
+    const dash = { "stroke-dasharray": runDash(line.run.number) };
+    group.append(s("path", { class: line.smooth ? "raw" : "smooth", d: this.path(line, line.value), ...dash }));
+    if (line.smooth) group.append(s("path", { class: "smooth", d: this.path(line, line.smooth), ...dash }));
     if (line.value.length <= 40) {
       line.value.forEach((y, i) => {
         if (!Number.isFinite(y) || line.x[i] < this.from || line.x[i] > this.to) return;
@@ -404,7 +406,7 @@ class Chart {
     for (const { line, i } of rows) {
       const exact = line.smooth ? ` (smoothed ${number(line.smooth[i])})` : "";
       this.tip.append(h("div", {},
-        h("i", { style: { background: runColor(line.run.number) } }),
+        h("i", { style: { background: runMark(line.run.number) } }),
         `${report.runs.length > 1 ? line.run.name + ", " : ""}step ${line.step[i]}: `,
         h("b", { text: number(line.value[i], 5) }), exact));
     }

@@ -54,7 +54,7 @@ function legend() {
         redraw();
       },
       "data-run": run.number,
-    }, h("i", { style: { background: runColor(run.number) } }), run.name);
+    }, h("i", { style: { background: runMark(run.number) } }), run.name);
     out.append(button);
   }
   return out;

@@ -97,7 +97,7 @@ function tile(name) {
     const smooth = smoothed(value, 0.6);
     const change = n > 1 ? smooth[n - 1] - value[0] : 0;
     return h("div", { class: "value" },
-      lines.length > 1 ? h("i", { style: { background: runColor(run.number) } }) : null,
+      lines.length > 1 ? h("i", { style: { background: runMark(run.number) } }) : null,
       h("b", { text: number(value[n - 1], 4) }),
       h("small", { text: n > 1 ? `from ${number(value[0], 3)}` : "", title: `step ${step[0]} to ${step[n - 1]}, change ${number(change, 3)}` }));
   });
@@ -122,7 +122,7 @@ function spark(lines) {
     const y = (value) => height - 3 - (value / 4 - low / 4) / (high / 4 - low / 4 || 1) * (height - 6);
     const points = thinned(l.step, l.value, from, to, width).filter((i) => Number.isFinite(l.value[i]));
     const d = points.map((i, k) => (k ? "L" : "M") + x(l.step[i]).toFixed(1) + " " + y(l.value[i]).toFixed(1)).join("");
-    svg.append(s("path", { d, style: { stroke: runColor(l.run.number) } }));
+    svg.append(s("path", { d, style: { stroke: runColor(l.run.number) }, "stroke-dasharray": runDash(l.run.number) }));
   }
   return svg;
 }

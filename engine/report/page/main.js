@@ -83,7 +83,7 @@ function helpDialog() {
 }
 
 function titleText() {
-  return report.runs.map((run) => run.name).join(", ");
+  return report.runs.length > 4 ? many(report.runs.length, "run") : report.runs.map((run) => run.name).join(", ");
 }
 
 function header() {
