@@ -33,6 +33,8 @@ struct rlf_display {
     pthread_cond_t wake;
     bool closing;
     bool live;             /* a live line stands on the terminal */
+    bool reflows;          /* which breaks it anew when it is made narrower */
+    size_t wide;           /* columns of the live line */
     double since;          /* the present step, or opening, began */
     uint64_t step, wanted; /* the last step, and all */
     struct {
@@ -218,9 +220,32 @@ columns(void)
     return columns > 1 ? columns - 1 : 79;
 }
 
+/* Does the terminal break a line that has become too long into several? Others
+ * cut it, and there the lines above are of something else. */
+static bool
+does_reflow(void)
+{
+    static const char *const marks[] = {"TMUX",
+                                        "VTE_VERSION",
+                                        "KITTY_WINDOW_ID",
+                                        "KONSOLE_VERSION",
+                                        "ALACRITTY_WINDOW_ID",
+                                        "WT_SESSION"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *is = getenv(marks[i]);
+        if (is && *is)
+            return true;
+    }
+    return false;
+}
+
 static void
 clear_live(rlf_display *d)
 {
+    size_t now = rlf_cmd_columns(STDOUT_FILENO);
+    if (d->live && d->reflows && now && d->wide)
+        for (size_t i = (d->wide - 1) / now; i > 0; i--)
+            fputs("\r\033[K\033[A", stdout);
     if (d->live)
         fputs("\r\033[K", stdout);
     d->live = false;
@@ -274,6 +299,7 @@ put_live(rlf_display *d)
     if (line.n) {
         fputs(line.p, stdout);
         d->live = true;
+        d->wide = at >= 2 ? at - 2 : at;
     }
     fflush(stdout);
     rlf_buf_free(&doing);
@@ -334,6 +360,7 @@ rlf_display_open(rlf_session *session, bool quiet)
     /* some launchers give a terminal to a program that writes to a pipe */
     d->terminal = !d->quiet && isatty(STDOUT_FILENO) && !rlf_launcher(NULL);
     d->color = d->terminal && rlf_cmd_colors(STDOUT_FILENO);
+    d->reflows = does_reflow();
     d->since = rlf_cmd_now();
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake, NULL);
