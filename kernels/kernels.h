@@ -574,6 +574,10 @@ typedef struct rlf_sample_args {
     int32_t *tokens;       /* [m] = */
     float *logprob;        /* [m] = */
     float *entropy;        /* [m] = or NULL */
+    /* On the CPU: the logits of a row over its temperature, [v], of those held
+     * here; NULL: of none. */
+    float *logits;
+    int64_t logits_row;
     void *work;
     size_t work_bytes;
 } rlf_sample_args;

@@ -7,6 +7,7 @@
 #include "engine/graph/class.h"
 #include "nodes/nonfinite.h"
 #include "nodes/sequences.h"
+#include "nodes/traced.h"
 
 #include <stdlib.h>
 
@@ -88,10 +89,9 @@ open(rlf_call *call, rlf_err *err)
     return rlf_call_open_columns(call, "the values of an expression", err);
 }
 
-static rlf_status
-step(rlf_call *call, rlf_err *err)
+static rlf_expr_bind
+bind_columns(const rlf_call *call)
 {
-    const state *s = call->state;
     const rlf_node *node = call->node;
     const rlf_env *env = call->env;
     size_t n_in = node->expr->inputs.count, n_out = node->expr->outputs.count;
@@ -101,12 +101,21 @@ step(rlf_call *call, rlf_err *err)
         inputs[i] = call->in[i].column;
     for (size_t i = 0; i < n_out; i++)
         outputs[i] = call->out[i].column;
-    rlf_expr_bind bind = {.inputs = inputs,
-                          .outputs = outputs,
-                          .spaces = rlf_call_spaces(call),
-                          .seed = env->seed,
-                          .step = rlf_env_step(env),
-                          .iteration = call->iteration};
+    return (rlf_expr_bind){.inputs = inputs,
+                           .outputs = outputs,
+                           .spaces = rlf_call_spaces(call),
+                           .seed = env->seed,
+                           .step = rlf_env_step(env),
+                           .iteration = call->iteration};
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    const state *s = call->state;
+    const rlf_node *node = call->node;
+    const rlf_env *env = call->env;
+    rlf_expr_bind bind = bind_columns(call);
     rlf_status status =
         call->rows ? rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows,
                                        call->rows, call->n_rows, err)
@@ -116,6 +125,29 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(status);
     rlf_nonfinite_note(call, &bind);
     return RLF_OK;
+}
+
+/* The operations that lead to what the program gives at the sample, if it gives
+ * anything there. */
+static void
+trace(const rlf_call *call, rlf_sample_trace *trace, const rlf_traced_row *at)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_expr_bind bind = bind_columns(call);
+    rlf_operations all;
+    rlf_buf fact = {0};
+    if (rlf_traced_open(call->node->expr, &bind, arena, &all)) {
+        rlf_sample_trace_begin(trace->graph, "arithmetic", call->node,
+                               call->iteration, &fact);
+        if (rlf_traced_terms(trace, at, &all, NULL, !call->node->looking,
+                             &fact)) {
+            rlf_buf_putc(&fact, '}');
+            rlf_sample_trace_add(trace, &fact);
+        }
+    }
+    rlf_operations_close(&all);
+    rlf_buf_free(&fact);
+    rlf_arena_free(arena);
 }
 
 /* Values on a domain, of a piece as many as its rows have. */
@@ -166,4 +198,5 @@ const rlf_node_class rlf_node_expr = {
     .fini = rlf_class_arena_fini,
     .open = open,
     .step = step,
+    .trace = trace,
 };

@@ -13,6 +13,7 @@
 #include "engine/dev/replay.h"
 #include "engine/graph/class.h"
 #include "nodes/data.h"
+#include "nodes/draws.h"
 #include "nodes/hook.h"
 #include "nodes/model/handover.h"
 #include "nodes/model/buffers.h"
@@ -65,6 +66,7 @@ typedef struct state {
     bool begun;                 /* its prompts are added */
     const char **stop;
     rlf_history *history; /* what it sampled in this step and those before */
+    rlf_draws *draws; /* of the sample that is looked at, if it is made here */
 } state;
 
 static rlf_status
@@ -402,6 +404,26 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s,
     return RLF_OK;
 }
 
+/* Has the draws of the sample told of that is looked at, if it is one of these.
+ */
+static rlf_status
+watch_draws(rlf_call *call, const rlf_model *model, rlf_err *err)
+{
+    state *s = call->state;
+    const rlf_sample_trace *trace = rlf_sample_trace_of(call->env);
+    uint32_t row;
+    s->draws = NULL;
+    s->options.watch = NULL;
+    if (!trace ||
+        !rlf_sample_trace_row(trace, call->out[0].rows->samples, &row))
+        return RLF_OK;
+    RLF_TRY(rlf_draws_new(call->env->pool, &s->options,
+                          (uint32_t)model->table->config.vocab, trace->number,
+                          err, &s->draws));
+    s->options.watch = &s->draws->watch;
+    return RLF_OK;
+}
+
 /* A generation with nothing to do yet. */
 static rlf_status
 new_generation(rlf_call *call, rlf_err *err)
@@ -416,6 +438,7 @@ new_generation(rlf_call *call, rlf_err *err)
     s->options.array_bytes = model->buffers.arrays_bytes;
     s->options.replays = rlf_buffers_replays(model);
     s->options.history = s->history;
+    RLF_TRY(watch_draws(call, model, err));
     s->row.count = 0;
     return rlf_generation_new(model, pass, kv, &s->options, err,
                               &s->generation);
@@ -536,6 +559,9 @@ take(rlf_call *call, rlf_response r, uint32_t row, rlf_err *err)
     ((uint32_t *)rows->tokens->length)[row] = r.n;
     rows->sample[row] = (rlf_sample){
         .text = text, .ids = ids, .n_ids = r.n, .finished = r.finished};
+    const state *s = call->state;
+    if (s->draws && rows->samples->identity[row] == s->draws->watch.identity)
+        rlf_draws_tell(s->draws, call, rlf_sample_trace_of(call->env), row);
     return RLF_OK;
 }
 

@@ -31,6 +31,8 @@ libnodes_a_SOURCES = \
 	%D%/model_copies.c %D%/model_copies.h \
 	%D%/node.def \
 	%D%/nonfinite.c %D%/nonfinite.h \
+	%D%/operations.c %D%/operations.h \
+	%D%/traced.c %D%/traced.h %D%/draws.c %D%/draws.h \
 	%D%/part.c \
 	%D%/prompts.c \
 	%D%/reads.c %D%/reads.h \
@@ -46,7 +48,7 @@ libnodes_a_SOURCES = \
 	%D%/table.c %D%/table.h \
 	%D%/turns.c %D%/turns.h \
 	%D%/update.c %D%/update.h %D%/update_cost.c %D%/update_loss.c \
-	%D%/update_micro.c %D%/update_point.c \
+	%D%/update_micro.c %D%/update_point.c %D%/update_trace.c \
 	%D%/view.c \
 	%D%/where.c \
 	%D%/within.c \

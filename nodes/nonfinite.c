@@ -57,92 +57,10 @@ belongs(const rlf_domains *domains, const rlf_space *a, uint32_t row,
 typedef struct looking {
     const rlf_expr *expr;
     const rlf_expr_bind *bind;
-    const rlf_nonfinite_piece *piece;
-    rlf_column *values; /* per operation; number NULL: not looked at */
-    bool *own;          /* per operation: they were made here */
+    const rlf_operations_piece *piece;
+    rlf_operations all;
+    const rlf_column *values; /* those of `all`: per operation */
 } looking;
-
-static const rlf_space *
-space_of(const looking *l, int op)
-{
-    const rlf_expr_op *o = &l->expr->ops.data[op];
-    if (o->code == RLF_EXPR_INPUT)
-        return l->bind->inputs[o->index].space;
-    return l->bind->spaces ? l->bind->spaces[o->domain] : NULL;
-}
-
-/* Room for every operation; false: that is too much. */
-static bool
-make_columns(looking *l)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < l->expr->ops.count; i++) {
-        const rlf_expr_op *o = &l->expr->ops.data[i];
-        const rlf_space *space = space_of(l, (int)i);
-        if (!space || o->text)
-            continue;
-        if (o->code == RLF_EXPR_INPUT) {
-            l->values[i] = l->bind->inputs[o->index];
-            continue;
-        }
-        size_t n = (size_t)space->extent ? (size_t)space->extent : 1;
-        bytes += n * sizeof(double);
-        if (bytes > MOST)
-            return false;
-        l->own[i] = true;
-        l->values[i] = (rlf_column){.space = space,
-                                    .number = rlf_calloc(n, sizeof(double))};
-    }
-    return true;
-}
-
-/* Scalars of a piece, which is not computed of them: they are the same for all
- * pieces, and made of scalars. */
-static void
-apply_scalars(const looking *l)
-{
-    for (size_t i = 0; i < l->expr->ops.count; i++) {
-        const rlf_expr_op *o = &l->expr->ops.data[i];
-        double x[3] = {0};
-        bool known = l->own[i] && o->domain == 0;
-        for (int k = 0; known && k < rlf_expr_arity(o->code); k++) {
-            const rlf_column *arg = &l->values[o->arg[k]];
-            known = arg->number && arg->space->domain == 0;
-            if (known)
-                x[k] = arg->number[0];
-        }
-        if (known && o->code == RLF_EXPR_CONST)
-            l->values[i].number[0] = o->constant;
-        else if (known && rlf_expr_is_pointwise(o->code))
-            l->values[i].number[0] = rlf_expr_apply(o->code, x[0], x[1], x[2]);
-    }
-}
-
-static bool
-run(looking *l, rlf_arena *arena)
-{
-    rlf_err ignored = RLF_ERR_NONE;
-    const rlf_expr_plan *plan;
-    rlf_expr *all = rlf_expr_copy(l->expr, arena);
-    rlf_expr_bind bind = *l->bind;
-    rlf_column *outputs = RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
-    all->outputs.count = 0;
-    for (size_t i = 0; i < l->expr->ops.count; i++)
-        if (l->own[i])
-            outputs[rlf_expr_add_output(all, "", (int)i)] = l->values[i];
-    bind.outputs = outputs;
-    rlf_status status = rlf_expr_plan_new(all, arena, &ignored, &plan);
-    if (status >= 0)
-        status =
-            l->piece->rows
-                ? rlf_expr_run_rows(plan, NULL, &bind, l->piece->domain,
-                                    l->piece->rows, l->piece->n_rows, &ignored)
-                : rlf_expr_run(plan, NULL, &bind, &ignored);
-    rlf_err_clear(&ignored);
-    if (l->piece->rows)
-        apply_scalars(l);
-    return status >= 0;
-}
 
 /* ---- from an operation to its arguments ---- */
 
@@ -303,7 +221,7 @@ static bool
 row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
 {
     const rlf_domains *domains = l->expr->domains;
-    const rlf_nonfinite_piece *piece = l->piece;
+    const rlf_operations_piece *piece = l->piece;
     int own = rlf_domain_rows(domains, s->domain);
     *row = piece->rows[i];
     if (own == piece->domain)
@@ -323,7 +241,7 @@ row_of_piece(const looking *l, const rlf_space *s, uint32_t i, uint32_t *row)
 static bool
 find_nonfinite(const looking *l, const rlf_column *c, found *f)
 {
-    const rlf_nonfinite_piece *piece = l->piece;
+    const rlf_operations_piece *piece = l->piece;
     uint32_t n = piece->rows ? piece->n_rows : c->space->count;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = i;
@@ -387,22 +305,21 @@ made_before(const rlf_nonfinite_place *here, const rlf_nonfinite_place *before)
 static bool
 open_looking(looking *l, rlf_arena *arena)
 {
-    l->values = RLF_NEW_ARRAY(arena, rlf_column, l->expr->ops.count);
-    l->own = RLF_NEW_ARRAY(arena, bool, l->expr->ops.count);
-    return make_columns(l) && run(l, arena);
+    bool open = rlf_operations_open(l->expr, l->bind, l->piece, MOST, arena,
+                                    &l->all);
+    l->values = l->all.values;
+    return open;
 }
 
 static void
-close_looking(const looking *l)
+close_looking(looking *l)
 {
-    for (size_t i = 0; i < l->expr->ops.count; i++)
-        if (l->own[i])
-            free(l->values[i].number);
+    rlf_operations_close(&l->all);
 }
 
 int
 rlf_nonfinite_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-                   uint64_t at, const rlf_nonfinite_piece *piece,
+                   uint64_t at, const rlf_operations_piece *piece,
                    rlf_nonfinite_place *out)
 {
     rlf_arena *arena = rlf_arena_new();
@@ -470,7 +387,7 @@ rlf_nonfinite_find_below(const rlf_expr *expr, const rlf_expr_bind *bind,
                          double *value, rlf_nonfinite_place *out)
 {
     rlf_arena *arena = rlf_arena_new();
-    const rlf_nonfinite_piece all = {0};
+    const rlf_operations_piece all = {0};
     looking l = {.expr = expr, .bind = bind, .piece = &all};
     found f = {.op = op};
     bool *seen = RLF_NEW_ARRAY(arena, bool, expr->ops.count);
@@ -492,7 +409,7 @@ rlf_nonfinite_note(const rlf_call *call, const rlf_expr_bind *bind)
 {
     const rlf_node *node = call->node;
     const rlf_expr *expr = node->expr;
-    const rlf_nonfinite_piece piece = {node->rows, call->rows, call->n_rows};
+    const rlf_operations_piece piece = {node->rows, call->rows, call->n_rows};
     const looking l = {.expr = expr, .bind = bind, .piece = &piece};
     if (!call->env->nonfinite)
         return;
@@ -523,7 +440,7 @@ rlf_nonfinite_place_choice(const rlf_call *call, const rlf_expr_bind *bind,
 {
     const rlf_node *node = call->node;
     const rlf_expr *expr = node->expr;
-    const rlf_nonfinite_piece piece = {node->rows, call->rows, call->n_rows};
+    const rlf_operations_piece piece = {node->rows, call->rows, call->n_rows};
     for (size_t i = 0; i < expr->ops.count; i++) {
         const rlf_expr_op *o = &expr->ops.data[i];
         rlf_nonfinite_place made;

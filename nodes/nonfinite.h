@@ -10,21 +10,14 @@
 #define RLF_NODES_NONFINITE_H
 
 #include "engine/graph/class.h"
-#include "kernels/expr.h"
-
-/* Rows of a piece; `rows` NULL: all. */
-typedef struct rlf_nonfinite_piece {
-    int domain;
-    const uint32_t *rows;
-    uint32_t n_rows;
-} rlf_nonfinite_piece;
+#include "nodes/operations.h"
 
 /* The operation that made what operation `op` gives at place `at` of its column
  * (UINT64_MAX: at its first place that is not finite), and in `place` what is
  * to be said of it. It may be an INPUT. -1: that cannot be found out, or it is
  * finite. */
 int rlf_nonfinite_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
-                       uint64_t at, const rlf_nonfinite_piece *piece,
+                       uint64_t at, const rlf_operations_piece *piece,
                        rlf_nonfinite_place *place);
 /* The same where only the row of place `at` of a column of `space` is known for
  * certain, for others may not be there yet: the operation that made the first

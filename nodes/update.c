@@ -39,6 +39,7 @@ typedef struct state {
     rlf_vocab_plan *words;               /* one for each of the loss's */
     const char *loss, *gradient, *empty; /* what the metrics are called */
     rlf_update *update;
+    double alone; /* see rlf_update_alone */
 } state;
 
 const char *
@@ -102,6 +103,12 @@ rlf_update *
 rlf_update_of(const rlf_call *call)
 {
     return ((state *)call->state)->update;
+}
+
+double *
+rlf_update_alone(const rlf_call *call)
+{
+    return &((state *)call->state)->alone;
 }
 
 /* ---- begin ---- */
@@ -577,9 +584,8 @@ minimizes(const rlf_update *u)
     return u->any && (taken < 0 || u->outputs[taken].number[0] != 0);
 }
 
-/* The sums of all lanes together. */
-static rlf_status
-end_lanes(rlf_update *u, rlf_err *err)
+rlf_status
+rlf_update_end_all_lanes(rlf_update *u, rlf_err *err)
 {
     for (int c = 0; c < u->model->table->cut.chunks; c++)
         RLF_TRY(rlf_update_end_lanes(u, c, RLF_GRADIENT_ALL,
@@ -598,7 +604,7 @@ skip(rlf_update *u, rlf_err *err)
         env->report(env->sink, s->empty, 1);
     if (!u->any)
         return RLF_OK;
-    RLF_TRY(end_lanes(u, err));
+    RLF_TRY(rlf_update_end_all_lanes(u, err));
     RLF_TRY(rlf_gradient_finish(u->model, err));
     return rlf_gradient_clear(u->model, err);
 }
@@ -621,12 +627,13 @@ finish(rlf_call *call, rlf_err *err)
         return rlf_update_fail_loss(u, loss, err);
     rlf_adamw settings;
     RLF_TRY(read_settings(call, err, &settings));
-    RLF_TRY(end_lanes(u, err));
+    RLF_TRY(rlf_update_end_all_lanes(u, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report) {
         env->report(env->sink, s->loss, loss);
         env->report(env->sink, s->gradient, norm);
     }
+    rlf_update_tell(u, loss, norm, &settings);
     return RLF_OK;
 }
 
@@ -636,7 +643,9 @@ static const rlf_trainable trainable = {.begin = begin,
                                         .backward = rlf_update_backward,
                                         .weights = rlf_update_weights,
                                         .gather = gather,
-                                        .finish = finish};
+                                        .finish = finish,
+                                        .finish_alone =
+                                            rlf_update_finish_alone};
 
 static const rlf_formal options[] = {
     {.name = "shared",

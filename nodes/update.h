@@ -13,6 +13,7 @@
 #include "kernels/expr.h"
 #include "nodes/lanes.h"
 #include "nodes/model/gradient.h"
+#include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
 #include "nodes/vocab.h"
 
@@ -186,7 +187,32 @@ rlf_status rlf_update_settle(rlf_update *u, rlf_err *err);
  * to be, or, if all are, what else it may be. */
 rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);
 
+/* ---- update_trace.c: of the sample that is looked at ---- */
+
+/* Where the call is alone: the derivatives by rows first..first+n-1 of other
+ * samples are 0, on the host, */
+void rlf_update_keep_alone(const rlf_update *u, const rlf_update_micro *m,
+                           int64_t first, int64_t n, float *derivatives);
+/* the same of those over words, from the tile's first row on, */
+void rlf_update_keep_words(const rlf_update *u, const rlf_update_micro *m,
+                           int64_t first, int64_t n);
+/* and on the device. */
+rlf_status rlf_update_keep_point(const rlf_update *u,
+                                 const rlf_update_flight *f, int64_t first,
+                                 int64_t n, float *dlogprob, rlf_err *err);
+/* rlf_trainable.finish_alone. */
+rlf_status rlf_update_finish_alone(rlf_call *call, rlf_err *err);
+/* After the step: the fact of it, if it read the sample. */
+void rlf_update_tell(const rlf_update *u, double loss, double norm,
+                     const rlf_adamw *settings);
+
 /* ---- update.c ---- */
+
+/* The sums of all lanes together. */
+rlf_status rlf_update_end_all_lanes(rlf_update *u, rlf_err *err);
+/* The gradient's norm of the sample that is looked at alone, as the node's
+ * state keeps it from one execution to the next. */
+double *rlf_update_alone(const rlf_call *call);
 
 /* The name of an update's metric, in `arena`: "actor.loss", of the model's
  * second update "actor.loss.2": losses of two statements have no common mean.

@@ -133,7 +133,7 @@ place_nonfinite(const rlf_update *u, int output, uint64_t at, rlf_err *err)
 {
     const rlf_expr *program = u->points->program;
     const rlf_node *node = u->call->node;
-    const rlf_nonfinite_piece all = {0};
+    const rlf_operations_piece all = {0};
     const char *name = node->class->name;
     rlf_nonfinite_place nonfinite;
     if (at != UINT64_MAX && isfinite(u->outputs[output].number[at]))
@@ -337,6 +337,8 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
                                 err);
         }
     }
+    rlf_update_keep_alone(u, m, first, n, m->d_logprob + first);
+    rlf_update_keep_alone(u, m, first, n, m->d_scalar + first);
     return RLF_OK;
 }
 
@@ -419,6 +421,7 @@ rlf_update_get_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
         for (int64_t k = 0; k < n; k++, cursor_next(g, &c))
             g->words->derivative[i][k] = from[cursor_place(g, c)];
     }
+    rlf_update_keep_words(u, m, first, n);
 }
 
 /* ---- on the device ---- */
@@ -469,7 +472,9 @@ rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
         out[made++].data = rlf_vocab_derivative_at(t, i);
     rlf_expr_dense_args args = {
         .m = n, .program = p->program, .inputs = in, .outputs = out};
-    return f->pass->kernels->expr_dense(f->pass->queue, &args, err);
+    RLF_TRY(f->pass->kernels->expr_dense(f->pass->queue, &args, err));
+    return rlf_update_keep_point(u, f, first, n, p->call >= 0 ? dlogprob : NULL,
+                                 err);
 }
 
 /* Puts what was computed on the device for a micro-batch into the columns;

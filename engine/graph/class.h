@@ -329,6 +329,9 @@ typedef struct rlf_trainable {
     rlf_status (*weights)(rlf_call *call, const rlf_train_op *op, rlf_err *err);
     rlf_status (*gather)(rlf_call *call, rlf_err *err);
     rlf_status (*finish)(rlf_call *call, rlf_err *err);
+    /* Instead of finish, where the call is `alone`: the gradient's norm is kept
+     * for the trace, and the weights stay. */
+    rlf_status (*finish_alone)(rlf_call *call, rlf_err *err);
 } rlf_trainable;
 
 /* The price of a sample in the making that goes to another rank: a token to
@@ -353,6 +356,9 @@ typedef struct rlf_handover {
     rlf_status (*take)(rlf_call *call, const char *bytes, size_t n,
                        rlf_err *err);
 } rlf_handover;
+
+struct rlf_sample_trace;
+struct rlf_traced_row;
 
 struct rlf_node_class {
     /* The name that the user writes, or the grammar's word for it. */
@@ -425,6 +431,11 @@ struct rlf_node_class {
      * others compute the rows given. A class that decides the control flow
      * answers in call->count, branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
+    /* Adds facts about the sample at `at` to the trace (sample_trace.h): of a
+     * call that is complete, beside the columns that it gave. NULL: there are
+     * none. */
+    void (*trace)(const rlf_call *call, struct rlf_sample_trace *trace,
+                  const struct rlf_traced_row *at);
     /* The interface of classes that TRAIN, else NULL. */
     const rlf_trainable *trainable;
     /* The interface of classes that GENERATE, else NULL. */

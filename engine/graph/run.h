@@ -249,6 +249,8 @@ typedef struct rlf_call {
     uint32_t fed, seats;
     double keys; /* tokens that these looked at, each at those before it and
                     itself */
+    bool alone; /* of what trains: of the loss's derivatives only those by the
+                   sample that is looked at count (sample_trace.h) */
     uint32_t prefilled; /* tokens of prompts among those fed, and tokens fed
                            before and lost */
 } rlf_call;

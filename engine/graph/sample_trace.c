@@ -18,33 +18,22 @@ whole_of(const rlf_graph *graph, int set)
     return set;
 }
 
-/* Is the node in the region, or in one that is in it? */
-static bool
-is_within(const rlf_graph *graph, const rlf_node *node, const rlf_node *around)
-{
-    for (int i = 0; i < around->n_regions; i++) {
-        const rlf_region *r = &graph->regions.data[around->regions[i]];
-        for (int k = 0; k < r->n_nodes; k++) {
-            const rlf_node *n = &graph->nodes.data[r->nodes[k]];
-            if (n == node || is_within(graph, node, n))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Does `set`, which rounds have made, choose its rows from `other`? They have
- * one name there. */
-static bool
-chooses_from(const rlf_graph *graph, int set, int other)
+/* The set from which rounds choose the rows of `set`; -1: no rounds do. What
+ * ends a round has a condition, and then a value for each output. */
+static int
+chosen_from(const rlf_graph *graph, int set)
 {
     const rlf_node *maker = rlf_graph_maker(graph, set);
-    const rlf_node *made = rlf_graph_maker(graph, other);
-    return maker && made &&
-           maker->class->control_flow == RLF_CONTROL_FLOW_ROUNDS &&
-           is_within(graph, made, maker) &&
-           strcmp(graph->sets.data[set].name, graph->sets.data[other].name) ==
-               0;
+    if (!maker || maker->class->control_flow != RLF_CONTROL_FLOW_ROUNDS)
+        return -1;
+    const rlf_region *r = &graph->regions.data[maker->regions[0]];
+    for (int i = 0; i < r->n_nodes; i++) {
+        const rlf_node *end = &graph->nodes.data[r->nodes[i]];
+        for (int k = 0; end->class->ends_round && k < maker->n_outputs; k++)
+            if (graph->values.data[maker->outputs[k]].set == set)
+                return graph->values.data[end->inputs[1 + k]].set;
+    }
+    return -1;
 }
 
 rlf_sample_trace *
@@ -56,9 +45,10 @@ rlf_sample_trace_new(rlf_arena *arena, const rlf_graph *graph, uint32_t step,
         .graph = graph, .step = step, .set = set, .number = number};
     pthread_mutex_init(&t->mutex, NULL);
     t->domain = RLF_NEW_ARRAY(arena, bool, graph->domains.list.count);
+    int from = chosen_from(graph, set);
     for (size_t i = 0; i < graph->sets.count; i++) {
         int whole = whole_of(graph, (int)i);
-        if (whole == set || chooses_from(graph, set, whole))
+        if (whole == set || (from >= 0 && whole == whole_of(graph, from)))
             t->domain[graph->sets.data[i].samples] = true;
     }
     return t;

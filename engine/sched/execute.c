@@ -238,6 +238,7 @@ train(rlf_rank *rank, int instance, rlf_err *err)
         calls[i] = &slots[i]->call;
     }
     rank->joint.count = 0;
+    RLF_TRY(rlf_rank_train_alone(rank, calls, n, err));
     RLF_TRY(rlf_pipeline_run(rank->plan, calls, n, &rank->taken, err));
     for (int i = 0; i < n; i++) {
         const rlf_node *node = calls[i]->node;
@@ -603,6 +604,7 @@ execute_end(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
         event.n_calls = (uint32_t)rank->graph->nodes.count;
     RLF_TRY(rlf_rank_keep_sent(rank, 0, err));
     tell_own(rank, &event);
+    rlf_rank_trace_sample(rank);
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &event);
     return tell(rank, &event, err);
 }

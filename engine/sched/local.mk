@@ -23,7 +23,7 @@ libsched_a_SOURCES = \
 	%D%/retention.c %D%/retention.h \
 	%D%/registry.c %D%/registry.h \
 	%D%/run.c %D%/run.h \
-	%D%/samples.c \
+	%D%/sample_trace.c %D%/samples.c \
 	%D%/saved.c %D%/saved.h \
 	%D%/state.h \
 	%D%/step.c \

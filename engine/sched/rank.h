@@ -171,6 +171,15 @@ rlf_status rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err);
  * made of weights and states with which step `since` begins. */
 void rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since);
 
+/* ---- sample_trace.c ---- */
+
+/* Before an update, where the trace of a sample asks for it and the update
+ * reads that: the gradient of the sample alone, which leaves no mark. */
+rlf_status rlf_rank_train_alone(rlf_rank *rank, rlf_call *const *calls, int n,
+                                rlf_err *err);
+/* At the end of a step: what its nodes have at the sample that is looked at. */
+void rlf_rank_trace_sample(rlf_rank *rank);
+
 /* ---- rescue.c ---- */
 
 /* The step `step` begins: what rlf_rank_rescue returns to. */

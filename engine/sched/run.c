@@ -45,6 +45,7 @@ make_ranks(rlf_run *run, int n, int first)
                            .sink = run};
         rank->env.trace = rlf_trace_add(run->options.trace, rank->rank, name);
         rank->env.measure = run->options.measure;
+        rank->env.sample_trace = run->options.sample_trace;
     }
 }
 

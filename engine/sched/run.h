@@ -154,6 +154,8 @@ typedef struct rlf_run_options {
     const char *const *node_names, *const *node_lines;
     const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the
                                    run */
+    /* A sample that is looked at, which outlives the run; NULL: none is. */
+    struct rlf_sample_trace *sample_trace;
     struct rlf_spools *spools;  /* set by rlf_run_open, in `directory` */
 } rlf_run_options;
 

@@ -338,6 +338,16 @@ give(const rlf_sample_args *a, const tile *t)
     }
 }
 
+/* The logits of the row that is asked for. */
+static void
+give_logits(const rlf_sample_args *a, const tile *t)
+{
+    int64_t r = a->logits_row - t->first;
+    if (a->logits && r >= 0 && r < t->n)
+        memcpy(a->logits + t->token, t->z + r * t->ld,
+               (size_t)t->held * sizeof *t->z);
+}
+
 static rlf_status
 sample_tile(rlf_queue *queue, const rlf_sample_args *args, tile *t,
             rlf_err *err)
@@ -355,6 +365,7 @@ sample_tile(rlf_queue *queue, const rlf_sample_args *args, tile *t,
         RLF_TRY(p->share(p->ctx, queue, t->picks, (size_t)t->n * sizeof(pick),
                          err));
     give(args, t);
+    give_logits(args, t);
     return RLF_OK;
 }
 

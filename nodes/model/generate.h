@@ -27,6 +27,18 @@
 #include "nodes/model/kv.h"
 #include "nodes/model/pass.h"
 
+/* A sequence whose draws are looked at; it is not guessed at then. */
+typedef struct rlf_draw_watch {
+    uint64_t identity;
+    float *logits; /* [vocab] room for those of a row */
+    void *arg;
+    /* Token `position` of the response was drawn by `uniform` from logits (over
+     * the temperature); NULL: they are not on the host, or not all on this
+     * rank. Again for a position: the last call counts. */
+    void (*see)(void *arg, uint32_t position, int32_t token, float logprob,
+                double uniform, const float *logits);
+} rlf_draw_watch;
+
 typedef struct rlf_generation_options {
     uint32_t max_new;    /* tokens of a response, at least 1 */
     bool greedy;         /* the most likely token, logprob at T = 1 */
@@ -50,6 +62,7 @@ typedef struct rlf_generation_options {
     /* Earlier responses, for guesses; complete ones are added. All ranks of a
      * model have the same ones. NULL: no guesses. */
     rlf_history *history;
+    const rlf_draw_watch *watch; /* NULL: none is looked at */
 } rlf_generation_options;
 
 /* A response, owned by the generation. */

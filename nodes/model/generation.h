@@ -103,6 +103,11 @@ struct rlf_generation {
     uint32_t place; /* the place of the addresses that they are made of */
     bool ahead; /* a step is sent before the tokens of the last one are read */
     bool guesses; /* there may be some */
+    /* Of the step at hand: the row of the sequence that is looked at (-1: there
+     * is none), its position, and the number that draws it. */
+    int64_t watched_row;
+    uint32_t watched_position;
+    double watched_uniform;
     void *block;  /* the block of inputs and outputs, if it is our own */
     size_t block_bytes;
 };

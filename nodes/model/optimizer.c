@@ -129,9 +129,8 @@ fail_large(double norm, rlf_err *err)
     return RLF_USER;
 }
 
-/* The norm of the gradient; RLF_USER if it is not finite. */
-static rlf_status
-measure(rlf_model *m, rlf_err *err, double *norm)
+rlf_status
+rlf_optimizer_norm(rlf_model *m, rlf_err *err, double *norm)
 {
     double sum = 0;
     size_t count = 1;
@@ -303,7 +302,7 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
     bool packs = rlf_optimizer_packs(m);
     RLF_ASSERT(m->trained);
     RLF_TRY(rlf_gradient_finish(m, err));
-    RLF_TRY(measure(m, err, norm));
+    RLF_TRY(rlf_optimizer_norm(m, err, norm));
     if (settings->clip > 0 && *norm > settings->clip)
         s.scale = settings->clip / *norm;
     if (!(*norm * s.scale < LARGEST))

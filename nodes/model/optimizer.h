@@ -29,6 +29,9 @@ typedef struct rlf_adamw {
  * weights and moments are as before. */
 rlf_status rlf_optimizer_step(rlf_model *model, const rlf_adamw *settings,
                               rlf_err *err, double *norm);
+/* The norm of the gradient alone, whose sums are finished; RLF_USER, naming the
+ * tensor, if it is not finite. All ranks of the model make the call. */
+rlf_status rlf_optimizer_norm(rlf_model *model, rlf_err *err, double *norm);
 
 /* Does a step write the packed weights too? Where a packed matrix is the matrix
  * as activations are, and this replica steps all of it; else they are packed

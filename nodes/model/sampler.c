@@ -291,6 +291,11 @@ fill_sequence(rlf_generation *g, sequence *s, const inputs *in, size *at)
     s->place = (uint32_t)at->rows;
     rlf_random_key key = g->options.key;
     key.sample = s->identity;
+    if (g->options.watch && g->options.watch->identity == s->identity) {
+        g->watched_row = at->rows;
+        g->watched_position = s->n + s->flying;
+        g->watched_uniform = rlf_draw_uniform(&key, g->watched_position);
+    }
     for (uint32_t i = 0; i <= s->n_guesses; i++, at->rows++) {
         uint32_t behind = s->n_guesses - i;
         in->rows[at->rows] = (int32_t)(at->tokens - 1 - behind);
@@ -306,6 +311,7 @@ static void
 fill(rlf_generation *g, const inputs *in, const size *z)
 {
     size at = {.ld = z->ld};
+    g->watched_row = -1;
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
         if (!s->feed)
@@ -345,6 +351,14 @@ typedef struct step {
     int chunk;     /* of the stage, at hand */
 } step;
 
+/* Are the logits of the row that is looked at wanted, and all on this rank? */
+static bool
+has_logits(const rlf_generation *g)
+{
+    return g->options.watch && g->watched_row >= 0 && !g->model->group &&
+           !g->model->queue->device->caps.asynchronous;
+}
+
 /* Tokens of the rows, their log-probabilities behind them. */
 static rlf_status
 sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
@@ -371,6 +385,8 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
                             .uniform = s->in.uniform,
                             .tokens = tokens,
                             .logprob = (float *)(tokens + p->n_rows),
+                            .logits = has_logits(g) ? o->watch->logits : NULL,
+                            .logits_row = g->watched_row,
                             .work = p->work,
                             .work_bytes = p->work_bytes};
     return p->kernels->sample(p->queue, &args, err);
@@ -495,6 +511,18 @@ put_step(step *s, int64_t context, rlf_err *err)
     return status;
 }
 
+/* The draw that is looked at, once its token is on the host. */
+static void
+tell_watch(const rlf_generation *g, const int32_t *tokens, int64_t rows)
+{
+    const rlf_draw_watch *w = g->options.watch;
+    int64_t row = g->watched_row;
+    if (w && row >= 0 && !g->ahead)
+        w->see(w->arg, g->watched_position, tokens[row],
+               ((const float *)(const void *)(tokens + rows))[row],
+               g->watched_uniform, has_logits(g) ? w->logits : NULL);
+}
+
 /* Tokens come back. Unless steps run ahead, the host waits for them, and the
  * other stages are told. */
 static rlf_status
@@ -511,6 +539,7 @@ fetch(rlf_generation *g, const size *z, rlf_err *err)
     if (f->there)
         return queue->device->ops->event_record(f->there, queue, err);
     RLF_TRY(rlf_queue_sync(queue, err));
+    tell_watch(g, f->host_tokens, z->rows);
     return rlf_parallel_tell(g->model, f->host_tokens, bytes, err, &f->telling);
 }
 
