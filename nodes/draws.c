@@ -35,18 +35,14 @@ rlf_draws_new(rlf_arena *pool, const rlf_generation_options *options,
 
 /* ---- one draw ---- */
 
-typedef struct ranked {
-    const float *logits;
-} ranked;
-
+/* Of equal logits the smaller id comes first. */
 static int
-compare(const void *a, const void *b, void *arg)
+compare(const void *a, const void *b)
 {
-    const float *z = ((const ranked *)arg)->logits;
-    uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-    if (z[i] != z[k])
-        return z[i] < z[k] ? 1 : -1;
-    return (i > k) - (i < k);
+    const rlf_ranked_token *x = a, *y = b;
+    if (x->logit != y->logit)
+        return x->logit < y->logit ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 /* The number of tokens that are left by top_p, of the n likeliest: the first
@@ -58,9 +54,9 @@ nucleus(const rlf_draws *d, uint32_t n)
     if (d->options.top_p <= 0 || d->options.top_p >= 1)
         return n;
     for (uint32_t i = 0; i < n; i++)
-        mass += d->weights[d->order[i]];
+        mass += d->weights[d->order[i].id];
     for (uint32_t i = 0; i < n; i++)
-        if ((sum += d->weights[d->order[i]]) >=
+        if ((sum += d->weights[d->order[i].id]) >=
             (double)d->options.top_p * mass)
             return i + 1;
     return n;
@@ -71,7 +67,7 @@ static uint32_t
 likely_enough(const rlf_draws *d, uint32_t n)
 {
     uint32_t i = 0;
-    while (i < n && d->weights[d->order[i]] >= (double)d->options.min_p)
+    while (i < n && d->weights[d->order[i].id] >= (double)d->options.min_p)
         i++;
     return i;
 }
@@ -93,7 +89,7 @@ find_interval(const rlf_draws *d, uint32_t token, double all, rlf_drawn_token *o
 {
     double before = 0, kept = 0, own = 0;
     for (uint32_t i = 0; i < out->kept[2]; i++) {
-        uint32_t id = d->order[i];
+        uint32_t id = d->order[i].id;
         kept += d->weights[id];
         before += id < token ? d->weights[id] : 0;
         own += id == token ? d->weights[id] : 0;
@@ -107,23 +103,22 @@ void
 rlf_draw_explain(rlf_draws *d, const float *logits, uint32_t token,
                  double uniform, rlf_drawn_token *out)
 {
-    ranked by = {logits};
     double all = 0;
     *out = (rlf_drawn_token){.known = true, .uniform = uniform};
     for (uint32_t i = 0; i < d->vocab; i++)
-        d->order[i] = i;
-    qsort_r(d->order, d->vocab, sizeof *d->order, compare, &by);
+        d->order[i] = (rlf_ranked_token){logits[i], i};
+    qsort(d->order, d->vocab, sizeof *d->order, compare);
     for (uint32_t i = 0; i < d->vocab; i++) {
-        d->weights[i] = exp((double)logits[i] - (double)logits[d->order[0]]);
+        d->weights[i] = exp((double)logits[i] - (double)d->order[0].logit);
         all += d->weights[i];
     }
     apply_filters(d, out);
     find_interval(d, token, all, out);
-    while (out->rank < d->vocab && d->order[out->rank] != token)
+    while (out->rank < d->vocab && d->order[out->rank].id != token)
         out->rank++;
     for (uint32_t i = 0; i < d->vocab && i < RLF_LIKELY_TOKENS; i++)
         out->likely[out->n_likely++] =
-            (rlf_likely_token){d->order[i], d->weights[d->order[i]] / all,
+            (rlf_likely_token){d->order[i].id, d->weights[d->order[i].id] / all,
                                i < out->kept[2]};
 }
 

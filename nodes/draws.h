@@ -29,13 +29,18 @@ typedef struct rlf_drawn_token {
     uint32_t n_likely;
 } rlf_drawn_token;
 
+typedef struct rlf_ranked_token {
+    float logit;
+    uint32_t id;
+} rlf_ranked_token;
+
 typedef struct rlf_draws {
     rlf_draw_watch watch; /* to be given to the generation */
     rlf_generation_options options;
     uint32_t vocab;
     rlf_drawn_token *draws;  /* [max_new] */
-    uint32_t *order;  /* [vocab] room: ids, the likeliest first */
-    double *weights;  /* [vocab] room: exp(logit - the largest) */
+    rlf_ranked_token *order; /* [vocab] room: the likeliest first */
+    double *weights; /* [vocab] room, by id: exp(logit - the largest) */
 } rlf_draws;
 
 /* In `pool`; for a response with these options, of the sample of that identity.
