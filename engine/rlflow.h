@@ -1054,6 +1054,26 @@ typedef struct rlf_recorded_difference {
 RLF_PUBLIC const rlf_recorded_difference *
 rlf_record_difference(rlf_record *a, rlf_record *b, size_t i);
 
+/* ---- one sample, made again ---- */
+
+/* A session that makes the steps of a run again up to `step`, with the same
+ * bits: from the last checkpoint before it that is there, or from the
+ * beginning. It writes nothing. What that step computes on the way to sample
+ * number `sample` of `set`, as rlf_record_sample has them, is kept; NULL is the
+ * set of that sample of the record, or the first that is sampled. The record
+ * has to last as long as the session, which is used like any other; the
+ * parameters, options and inputs are those of the run. NULL as of
+ * rlf_session_open; what cannot be done is the error of the session. */
+RLF_PUBLIC rlf_session *rlf_session_open_sample(rlf_record *record,
+                                                uint64_t step, const char *set,
+                                                uint64_t sample);
+/* The step that such a session goes on from, before it takes one; 0: from the
+ * beginning. */
+RLF_PUBLIC uint64_t rlf_session_sample_from(const rlf_session *session);
+/* After that step: all that was kept, as a JSON object (`json`; its members are
+ * in rlflow(1)), or as a text in lines. NULL before it. */
+RLF_PUBLIC const char *rlf_session_sample_trace(rlf_session *session, int json);
+
 /* ---- reports ---- */
 
 /* Runs as one HTML file that needs neither a network nor a server. The rules

@@ -17,12 +17,12 @@ is_written(const rlf_expr_op *o)
 
 /* One text may be several operations, of which the last has its value. */
 static bool
-is_last_of_span(const rlf_expr *expr, size_t i)
+is_last_of_span(const rlf_expr *expr, const bool *only, size_t i)
 {
     rlf_span a = expr->ops.data[i].span;
     for (size_t k = i + 1; k < expr->ops.count; k++) {
         rlf_span b = expr->ops.data[k].span;
-        if (is_written(&expr->ops.data[k]) && a.source == b.source &&
+        if ((!only || only[k]) && is_written(&expr->ops.data[k]) && a.source == b.source &&
             a.first == b.first && a.last == b.last && a.use == b.use)
             return false;
     }
@@ -49,7 +49,7 @@ rlf_traced_terms(const rlf_sample_trace *trace, const rlf_traced_row *at,
         const rlf_expr_op *o = &all->expr->ops.data[i];
         const rlf_column *values = &all->values[i];
         if (!is_written(o) || (only && !only[i]) || !values->number ||
-            !is_last_of_span(all->expr, i) || (!scalars && !o->domain) ||
+            !is_last_of_span(all->expr, only, i) || (!scalars && !o->domain) ||
             !rlf_sample_trace_below(trace, at, values->space, &row))
             continue;
         rlf_buf_printf(fact, "%s{\"operation\":%zu", n++ ? ",\n  " : "", i);

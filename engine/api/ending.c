@@ -122,6 +122,7 @@ rlf_session_close(rlf_session *s)
     rlf_buf_free(&s->warned.lines);
     rlf_buf_free(&s->warned.given);
     rlf_answers_free(s);
+    rlf_retraced_close(s);
     if (s->locale)
         freelocale(s->locale);
     pthread_mutex_destroy(&s->opening.mutex);

@@ -32,6 +32,7 @@ libapi_a_SOURCES = \
 	%D%/reporting/text_explain.c \
 	%D%/reporting/text_needs.c %D%/reporting/text_search.c \
 	%D%/reporting/texts.c %D%/reporting/texts.h \
+	%D%/retracing/retracing.c %D%/retracing/text.c %D%/retracing/retracing.h \
 	%D%/inspecting/data.c %D%/inspecting/merging.c %D%/inspecting/model.c \
 	%D%/inspecting/model.h %D%/inspecting/model_print.c %D%/inspecting/text.c
 include_HEADERS += engine/rlflow.h

@@ -45,7 +45,7 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     size_t n = s->graph->resources.count;
     const rlf_sums *was;
     json_t *begun = rlf_record_inputs(s, s->arena);
-    rlf_status status = rlf_run_sums(s->graph, s->options.directory, begun,
+    rlf_status status = rlf_run_sums(s->graph, rlf_session_origin(s), begun,
                                      s->arena, err, &was);
     json_decref(begun);
     RLF_TRY(status);
@@ -234,7 +234,7 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
         RLF_TRY(take_profiles(s, err));
     else if (o->profile || o->like)
         return fail_profile(o, err);
-    if (s->options.resume && s->options.directory)
+    if (rlf_session_origin(s))
         RLF_TRY(sums_before(s, err, &plan.sums));
     s->planning.options = plan;
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));

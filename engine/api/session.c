@@ -333,7 +333,7 @@ steps_of(rlf_session *s)
 static rlf_status
 begin_again(rlf_session *s, rlf_err *err)
 {
-    const char *directory = s->options.directory;
+    const char *directory = rlf_session_origin(s);
     bool holds,
         copies = rlf_dir_exists(rlf_path_join(s->arena, directory, "inputs"));
     json_t *begun = rlf_record_inputs(s, s->arena);
@@ -382,11 +382,11 @@ check_loaded(const rlf_session *s, rlf_err *err)
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
-    if (s->options.directory) {
+    if (s->options.directory || s->retraced.directory) {
         RLF_TRY(rlf_inputs_collect(s, true, err, &s->directory.inputs));
         RLF_TRY(rlf_inputs_same(s, &s->directory.inputs, err));
     }
-    if (s->options.resume && s->options.directory) {
+    if (rlf_session_origin(s)) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
         RLF_TRY(check_loaded(s, err));
@@ -459,6 +459,7 @@ open_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_rundir_open(s, err));
     RLF_TRY(open_log(s, err));
     RLF_TRY(open_trace(s, err));
+    RLF_TRY(rlf_retraced_begin(s, err));
     if (s->options.directory && s->leads && !s->options.dry && !s->collector)
         s->collector = rlf_collector_new();
     const rlf_measure *measure = NULL;
@@ -476,6 +477,9 @@ open_run(rlf_session *s, rlf_err *err)
                                  .dry = s->options.dry,
                                  .policy = rlf_session_policy(s),
                                  .directory = s->options.directory,
+                                 .origin = s->retraced.directory,
+                                 .origin_step = s->retraced.from,
+                                 .sample_trace = s->retraced.trace,
                                  .mutex = &s->opening.mutex,
                                  .keep = (uint32_t)s->options.keep,
                                  .inputs = &s->directory.inputs,
@@ -490,7 +494,8 @@ open_run(rlf_session *s, rlf_err *err)
                                  .sink = s,
                                  .trace = s->logging.trace};
     rlf_tracing_nodes(s, &run);
-    if (s->options.directory && s->leads && !s->options.dry)
+    if ((s->options.directory || s->retraced.directory) && s->leads &&
+        !s->options.dry)
         rlf_inputs_note(s);
     __atomic_store_n(&s->opening.ranks, true, __ATOMIC_RELEASE);
     rlf_status status = rlf_run_open(s->plan, &run, err, &s->closable);
@@ -671,6 +676,7 @@ take_step(rlf_session *s, rlf_err *err)
     if (s->calls.evaluating)
         return rlf_evaluating_step(s, err);
     rlf_warn_step(s);
+    RLF_TRY(rlf_retraced_step(s, err));
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));

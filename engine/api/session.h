@@ -254,6 +254,19 @@ typedef struct rlf_session_directory_state {
     bool complete;           /* the final checkpoint is written */
 } rlf_session_directory_state;
 
+/* A session that makes steps of a run again, and writes nothing
+ * (retracing/retracing.c). */
+typedef struct rlf_session_retraced_state {
+    const char *directory; /* the run's; NULL: it is no such session */
+    uint32_t from; /* the step whose checkpoint it goes on from; 0: none */
+    uint32_t step; /* the step that is looked at */
+    const char *set; /* the name of the sample's set; NULL: the first */
+    uint64_t sample;
+    struct rlf_sample_trace *trace; /* once there is a graph */
+    rlf_record *record;
+    rlf_buf text; /* what rlf_session_sample_trace returned last */
+} rlf_session_retraced_state;
+
 /* State that is kept while a run opens, so that it leaves nothing behind where
  * it does not begin (rundir/rollback.c). */
 typedef struct rlf_session_opening_state {
@@ -393,9 +406,28 @@ struct rlf_session {
     rlf_session_logging_state logging;
     rlf_session_directory_state directory;
     rlf_session_opening_state opening;
+    rlf_session_retraced_state retraced;
     rlf_session_warned_state warned;
     rlf_session_answer_state answer;
 };
+
+/* The directory of the run that the session goes on from, or whose steps it
+ * makes again; NULL: there is none. */
+static inline const char *
+rlf_session_origin(const rlf_session *s)
+{
+    return s->retraced.directory ? s->retraced.directory
+           : s->options.resume   ? s->options.directory
+                                 : NULL;
+}
+
+/* ---- steps of a run again (retracing/retracing.c) ---- */
+
+/* Once there is a graph, where the session looks at a sample: its trace. */
+rlf_status rlf_retraced_begin(rlf_session *session, rlf_err *err);
+/* After a step: RLF_USER if it was the one, and had no such sample. */
+rlf_status rlf_retraced_step(rlf_session *session, rlf_err *err);
+void rlf_retraced_close(rlf_session *session);
 
 /* ---- all calls (calling.c) ---- */
 

@@ -38,6 +38,7 @@ int rlf_cmd_version(const rlf_command_line *line);
 int rlf_cmd_doctor(const rlf_command_line *line);
 int rlf_cmd_watch(const rlf_command_line *line);
 int rlf_cmd_samples(const rlf_command_line *line);
+int rlf_cmd_trace_sample(const rlf_command_line *line);
 int rlf_cmd_compare(const rlf_command_line *line);
 
 /* The record of a run's directory; what was left out is told. NULL after a

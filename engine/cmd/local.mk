@@ -37,7 +37,7 @@ libcmd_a_SOURCES = \
 	%D%/simulate.c \
 	%D%/given.c %D%/given.h \
 	%D%/stack.c \
-	%D%/tokenize.c \
+	%D%/tokenize.c %D%/trace_sample.c \
 	%D%/version.c \
 	%D%/watch.c
 rlflow_SOURCES = engine/main.c

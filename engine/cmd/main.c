@@ -70,6 +70,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_DOCTOR] = rlf_cmd_doctor,
     [RLF_COMMAND_WATCH] = rlf_cmd_watch,
     [RLF_COMMAND_RUN_SAMPLES] = rlf_cmd_samples,
+    [RLF_COMMAND_TRACE_SAMPLE] = rlf_cmd_trace_sample,
     [RLF_COMMAND_COMPARE] = rlf_cmd_compare,
     [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_DATA] = rlf_cmd_data,

@@ -232,6 +232,13 @@ keep_accepted(rlf_run *run, const json_t *list)
     }
 }
 
+/* The directory of the run that this one goes on from. */
+static const char *
+origin_of(const rlf_run *run)
+{
+    return run->options.origin ? run->options.origin : run->options.directory;
+}
+
 rlf_status
 rlf_run_compare(rlf_run *run, const json_t *was, const char *file,
                 uint32_t step, rlf_err *err, const char **accepted)
@@ -239,7 +246,7 @@ rlf_run_compare(rlf_run *run, const json_t *was, const char *file,
     size_t before = run->accepted.n;
     rlf_run_settle_inputs(run);
     RLF_TRY(rlf_inputs_check(run->options.inputs, was, file,
-                             run->options.directory, step, run->kept, err,
+                             origin_of(run), step, run->kept, err,
                              &run->accepted));
     const char *now = run->accepted.n > before ? run->accepted.p + before : "";
     *accepted = rlf_arena_strdup(run->kept, now + strspn(now, ",\n "));
@@ -528,12 +535,17 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     rlf_registry registry;
     size_t at;
     bool ended = false;
-    RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
-    rlf_registry_read(run->options.directory, arena, &registry);
+    RLF_TRY(rlf_checkpoints_list(origin_of(run), arena, err, &all));
+    rlf_registry_read(origin_of(run), arena, &registry);
+    while (run->options.origin && all.count &&
+           all.steps[all.count - 1] > run->options.origin_step)
+        all.count--;
     RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at,
                        &out->metadata, &ended));
     if (at == all.count) /* but what a kill left of one */
-        return rlf_dir_remove(rlf_path_join(arena, run->options.directory,
+        return run->options.origin
+                   ? RLF_OK
+                   : rlf_dir_remove(rlf_path_join(arena, run->options.directory,
                                             RLF_CHECKPOINT_WRITING),
                               err);
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);
@@ -541,6 +553,8 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
         restore(run, here, all.steps[at], arena, said, err, &out->accepted));
     out->step = run->step;
     run->ended = ended;
+    if (run->options.origin)
+        return RLF_OK;
     RLF_TRY(set_aside(&all, at, arena, err, said));
     return prune(run, &out->metadata, arena, err, said);
 }

@@ -335,6 +335,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .called = &rank->called,
                           .trace = rank->env.trace,
                           .measure = rank->env.measure,
+                          .sample_trace = rank->env.sample_trace,
                           .report = report,
                           .sink = rank};
     rank->env.nonfinite = RLF_NEW_ARRAY(rank->arena, rlf_nonfinite_place,

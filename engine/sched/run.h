@@ -127,6 +127,10 @@ typedef struct rlf_run_options {
                               behind */
     rlf_mutex *mutex; /* entered to make a file there while the run opens; NULL:
                          none */
+    /* Instead of `directory`: the run of which rlf_run_resume reads the newest
+     * checkpoint up to that step, and changes nothing; NULL: none. */
+    const char *origin;
+    uint32_t origin_step;
     uint32_t keep;         /* newest checkpoints that stay; 0: as many as the run
                               was begun with */
     rlf_inputs *inputs;    /* inputs, in process 0 of a run with a directory */
@@ -204,6 +208,9 @@ typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
                                      rlf_err *err);
 rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
                            rlf_take_lines take, void *arg, rlf_err *err);
+/* The set that these lines call so, or, if name is NULL, the first that does not
+ * only serve metrics; -1: there is none. */
+int rlf_sampled_set(const rlf_graph *graph, const char *name);
 /* A named number of each sample, or of each token: that of token t of a sample
  * is at rows->tokens->offset[row] + t. */
 typedef struct rlf_recorded_value {

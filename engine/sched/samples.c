@@ -7,9 +7,8 @@
 /* The set that a value is, if a model samples it once a step at most: not in a
  * loop. What a collect kept is such a set, what it drew is not. */
 static const rlf_set *
-is_sampled(const rlf_run *run, int value)
+is_sampled(const rlf_graph *graph, int value)
 {
-    const rlf_graph *graph = run->graph;
     const rlf_value *v = &graph->values.data[value];
     if (v->kind != RLF_VALUE_SET || v->node < 0 ||
         !rlf_graph_once(graph, graph->nodes.data[v->node].region))
@@ -22,7 +21,7 @@ is_sampled(const rlf_run *run, int value)
 static const rlf_rows *
 sampled(const rlf_run *run, int value)
 {
-    if (!is_sampled(run, value))
+    if (!is_sampled(run->graph, value))
         return NULL;
     rlf_origin at = rlf_order_latest(rlf_control_order(run->control), value);
     if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
@@ -97,18 +96,35 @@ put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
 /* The set's name; of those that are called the same in the program the second
  * ends in ".2". */
 static void
-put_name(const rlf_run *run, int value, rlf_buf *name)
+put_name(const rlf_graph *graph, int value, rlf_buf *name)
 {
-    const rlf_graph *graph = run->graph;
     const rlf_set *set = &graph->sets.data[graph->values.data[value].set];
     int number = 1;
     for (int v = 0; v < value; v++) {
-        const rlf_set *other = is_sampled(run, v);
+        const rlf_set *other = is_sampled(graph, v);
         number += other && strcmp(other->name, set->name) == 0;
     }
     rlf_buf_puts(name, set->name);
     if (number > 1)
         rlf_buf_printf(name, ".%d", number);
+}
+
+int
+rlf_sampled_set(const rlf_graph *graph, const char *name)
+{
+    int found = -1;
+    for (size_t v = 0; v < graph->values.count && found < 0; v++) {
+        const rlf_value *value = &graph->values.data[v];
+        rlf_buf own = {0};
+        if (!is_sampled(graph, (int)v) ||
+            (!name && graph->nodes.data[value->node].looking))
+            continue;
+        put_name(graph, (int)v, &own);
+        if (!name || strcmp(own.p, name) == 0)
+            found = value->set;
+        rlf_buf_free(&own);
+    }
+    return found;
 }
 
 static rlf_status
@@ -119,7 +135,7 @@ put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
                                rows->prompts->domain);
     rlf_str prompt = rows->prompt[p].text, text = rows->sample[row].text;
     rlf_buf name = {0};
-    put_name(run, value, &name);
+    put_name(run->graph, value, &name);
     rlf_buf_printf(out, "{\"step\":%u,\"set\":",
                    run->graph->evaluation.rows ? 1 : run->step);
     rlf_buf_json(out, name.p, name.n);
@@ -247,7 +263,7 @@ list_set(void *arg, int value, rlf_err *err)
     uint32_t n = rows->samples->count;
     rlf_recorded_set set = {.rows = rows, .n = n < l->most ? n : l->most};
     rlf_buf name = {0};
-    put_name(l->run, value, &name);
+    put_name(l->run->graph, value, &name);
     set.name = rlf_arena_strndup(l->arena, name.p, name.n);
     rlf_buf_free(&name);
     list_values(l, rows->samples, &set.numbers);

@@ -230,7 +230,9 @@ put_start(const rlf_session *s, rlf_buf *out)
 static const char *
 path_of(const rlf_session *s, rlf_arena *arena)
 {
-    return rlf_path_join(arena, s->options.directory, "run.json");
+    const char *origin = rlf_session_origin(s);
+    return rlf_path_join(arena, origin ? origin : s->options.directory,
+                         "run.json");
 }
 
 /* The list `member` of objects in the file; NULL, with the error: it is
@@ -281,8 +283,7 @@ rlf_record_day(const rlf_session *s)
 {
     time_t now = time(NULL);
     struct tm tm = {.tm_year = 70, .tm_mday = 1};
-    uint32_t begun =
-        s->options.resume && s->options.directory ? recorded_day(s) : 0;
+    uint32_t begun = rlf_session_origin(s) ? recorded_day(s) : 0;
     if (begun)
         return begun;
     localtime_r(&now, &tm);
