@@ -237,6 +237,9 @@ rlf_planning_begin(rlf_session *s, bool runs, rlf_err *err)
     if (rlf_session_origin(s))
         RLF_TRY(sums_before(s, err, &plan.sums));
     s->planning.options = plan;
+    if (s->retraced.one_rank)
+        RLF_TRY(rlf_compile_place(s->program.compiled, "one rank",
+                                  "place {\n}\n", err));
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
     s->planning.options.same = s->plan;
     RLF_TRY(rlf_plan_origin_check(s, err));

@@ -262,6 +262,7 @@ typedef struct rlf_session_retraced_state {
     uint32_t step; /* the step that is looked at */
     const char *set; /* the name of the sample's set; NULL: the first */
     uint64_t sample;
+    bool one_rank; /* it is placed on one rank, whatever the program says */
     struct rlf_sample_trace *trace; /* once there is a graph */
     rlf_record *record;
     rlf_buf text; /* what rlf_session_sample_trace returned last */

@@ -86,6 +86,8 @@ input_of(rlf_record *record, const char *name)
     return NULL;
 }
 
+/* On CPUs no bit depends on where a run computes, so one rank does all, and has
+ * all that is asked for; on GPUs the plan is the run's. */
 static void
 set_up(rlf_session *s, rlf_record *record)
 {
@@ -109,7 +111,11 @@ set_up(rlf_session *s, rlf_record *record)
     for (size_t i = 0; (start = rlf_record_start(record, i)); i++)
         last = start;
     const char *plan = rlf_record_path(record, s->arena, "plan.rlf");
-    if (last && last->ranks > 1 && rlf_file_exists(plan)) {
+    const char *device = input_of(record, "device");
+    if (!device || strcmp(device, "cpu") == 0) {
+        rlf_session_set(s, "--ranks", "1");
+        s->retraced.one_rank = true;
+    } else if (last && last->ranks > 1 && rlf_file_exists(plan)) {
         rlf_session_set(s, "--ranks",
                         rlf_arena_printf(s->arena, "%" PRIu64, last->ranks));
         rlf_session_set(s, "--plan", plan);

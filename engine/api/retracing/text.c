@@ -73,7 +73,13 @@ fill_to(rlf_buf *out, size_t from, size_t column)
     while (out->n - from < column);
 }
 
-enum { NUMBER_COLUMN = 54, LINE = 100, TEXT_MOST = 48 };
+enum {
+    NUMBER_COLUMN = 54, /* in which numbers begin */
+    LINE = 100,
+    TEXT_MOST = 48, /* bytes of an expression, of a line of Lua, of a value */
+    SOURCE_MOST = 72,
+    VALUE_MOST = 200,
+};
 
 /* The numbers of a list behind what begins the line at byte `from`. */
 static void
@@ -224,7 +230,7 @@ put_draws(const json_t *facts, rlf_buf *out)
 
 /* ---- hooks ---- */
 
-/* Names with their values, as JSON has them. */
+/* Names with their values: numbers, or texts as Lua would print them. */
 static void
 put_values(const json_t *values, rlf_buf *out)
 {
@@ -232,14 +238,53 @@ put_values(const json_t *values, rlf_buf *out)
     const json_t *value;
     json_object_foreach((json_t *)(uintptr_t)values, name, value)
     {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        rlf_buf_printf(out, "  %s = ", name);
-        put_short(json_is_string(value) ? json_string_value(value)
-                  : text                ? text
-                                        : "",
-                  TEXT_MOST, out);
-        free(text);
+        rlf_buf_line(out, "  %s = ", name);
+        if (json_is_number(value))
+            rlf_buf_printf(out, "%.6g", json_number_value(value));
+        else if (json_is_string(value))
+            put_short(json_string_value(value), VALUE_MOST, out);
+        else
+            rlf_buf_puts(out, "none");
     }
+}
+
+static void
+put_returns(const json_t *returns, rlf_buf *out)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(returns, i, one)
+    {
+        rlf_buf_puts(out, i ? ", " : "  returns ");
+        put_short(json_string_value(one), VALUE_MOST, out);
+    }
+}
+
+/* A line that ran, and what it changed. */
+static void
+put_ran(const json_t *line, rlf_buf *out)
+{
+    const json_t *arguments = json_object_get(line, "arguments"),
+                 *values = json_object_get(line, "values"),
+                 *returns = json_object_get(line, "returns");
+    const char *path = text_of(line, "file"), *slash = strrchr(path, '/');
+    size_t from = out->n;
+    if (json_object_size(arguments)) {
+        rlf_buf_puts(out, "      called with");
+        put_values(arguments, out);
+        rlf_buf_putc(out, '\n');
+        from = out->n;
+    }
+    rlf_buf_line(out, "  %s:%-4.0f ", slash ? slash + 1 : path,
+                 number_of(line, "line"));
+    for (double k = 1; k < number_of(line, "depth"); k++)
+        rlf_buf_puts(out, "  ");
+    put_short(text_of(line, "source"), SOURCE_MOST, out);
+    if (json_object_size(values) || json_array_size(returns))
+        fill_to(out, from, NUMBER_COLUMN);
+    put_values(values, out);
+    put_returns(returns, out);
+    rlf_buf_putc(out, '\n');
 }
 
 static void
@@ -252,19 +297,7 @@ put_hook(const json_t *fact, rlf_buf *out)
     put_place(fact, out);
     rlf_buf_putc(out, '\n');
     json_array_foreach(json_object_get(fact, "lines"), i, line)
-    {
-        size_t from = out->n;
-        const char *path = text_of(line, "file"), *slash = strrchr(path, '/');
-        rlf_buf_line(out, "  %s:%-4.0f ", slash ? slash + 1 : path,
-                     number_of(line, "line"));
-        for (double k = 1; k < number_of(line, "depth"); k++)
-            rlf_buf_puts(out, "  ");
-        put_short(text_of(line, "source"), TEXT_MOST, out);
-        if (json_object_size(json_object_get(line, "values")))
-            fill_to(out, from, NUMBER_COLUMN);
-        put_values(json_object_get(line, "values"), out);
-        rlf_buf_putc(out, '\n');
-    }
+        put_ran(line, out);
     if (number_of(fact, "lines_left_out") > 0)
         rlf_buf_printf(out, "  and %.0f lines more\n",
                        number_of(fact, "lines_left_out"));
