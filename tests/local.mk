@@ -1,7 +1,7 @@
 # tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
 # are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
 tap_tests += %D%/gpu_ranks.tap %D%/bad.tap %D%/checkpoints.tap %D%/flipped.tap %D%/paths.tap %D%/rescue.tap %D%/data.tap %D%/inspect_data.tap %D%/tokenize.tap %D%/inspect.tap %D%/merge.tap %D%/eval.tap %D%/ranks.tap %D%/weights.tap %D%/stages.tap %D%/zero.tap %D%/ahead.tap %D%/offload.tap %D%/resume.tap %D%/inputs.tap %D%/outputs.tap %D%/record.tap %D%/lock.tap %D%/bits.tap %D%/bf16.tap %D%/shared.tap %D%/pairs.tap %D%/guesses.tap %D%/migrate.tap %D%/pipe.tap %D%/schedule.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/leaks.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/plan_back.tap %D%/auto.tap %D%/searched.tap %D%/tight.tap %D%/slow_links.tap %D%/late_steps.tap %D%/estimated.tap %D%/odd_machines.tap %D%/profile.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap %D%/documents.tap %D%/vocab.tap %D%/gradient.tap %D%/readers.tap %D%/messages.tap %D%/nothing.tap %D%/arose.tap %D%/step_arguments.tap %D%/generate.tap %D%/graph_picture.tap %D%/explain.tap %D%/packaging.tap %D%/tutorial.tap %D%/gallery.tap %D%/html.tap %D%/python.tap %D%/embedding.tap %D%/doctor.tap %D%/recorded.tap
-tap_tests += %D%/simulate.tap
+tap_tests += %D%/simulate.tap %D%/trace_sample.tap
 tap_tests += %D%/lsp.tap %D%/editors.tap
 tap_tests += %D%/tokens.tap %D%/sinks.tap %D%/traces.tap %D%/rank_times.tap
 tap_tests += %D%/mpi.tap %D%/gpu_runs.tap %D%/terminal.tap %D%/heeded.tap %D%/in_way.tap

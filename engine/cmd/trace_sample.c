@@ -71,6 +71,7 @@ trace(const rlf_command_line *line, rlf_record *record, uint64_t step,
         announce(record, rlf_session_sample_from(s), step);
     while (result == RLF_RESULT_OK && rlf_session_steps(s) < step)
         result = rlf_session_step(s);
+    rlf_cmd_warnings(s);
     const char *text =
         result == RLF_RESULT_OK
             ? rlf_session_sample_trace(s, o[RLF_OPTION_JSON].given)

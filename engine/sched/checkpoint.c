@@ -540,12 +540,17 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     while (run->options.origin && all.count &&
            all.steps[all.count - 1] > run->options.origin_step)
         all.count--;
-    RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at,
-                       &out->metadata, &ended));
+    rlf_status status = find_whole(&all, &registry, run->kept, err, said, &at,
+                                   &out->metadata, &ended);
+    if (status == RLF_USER && run->options.origin) { /* from the beginning */
+        rlf_err_clear(err);
+        return RLF_OK;
+    }
+    RLF_TRY(status);
+    if (at == all.count && run->options.origin)
+        return RLF_OK;
     if (at == all.count) /* but what a kill left of one */
-        return run->options.origin
-                   ? RLF_OK
-                   : rlf_dir_remove(rlf_path_join(arena, run->options.directory,
+        return rlf_dir_remove(rlf_path_join(arena, run->options.directory,
                                             RLF_CHECKPOINT_WRITING),
                               err);
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);

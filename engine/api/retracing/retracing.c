@@ -334,7 +334,7 @@ put_trace(rlf_session *s, rlf_buf *out)
     rlf_buf_printf(out, ",\"step\":%u,\"set\":", t->step);
     rlf_buf_json(out, set, strlen(set));
     rlf_buf_printf(out, ",\"sample\":%" PRIu64 ",\"from\":%u", t->number,
-                   s->retraced.from);
+                   s->steps.resumed);
     put_recorded(s, line, out);
     rlf_buf_printf(out, ",\n\"line\":%s,\n\"facts\":[\n", line ? line : "null");
     rlf_buf_add(out, t->facts.p, t->facts.n);
