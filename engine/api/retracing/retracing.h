@@ -1,6 +1,6 @@
 /* Sessions that make steps of a run again, to look at one sample. */
-#ifndef RLF_API_RETRACING_H
-#define RLF_API_RETRACING_H
+#ifndef RLF_API_RETRACING_RETRACING_H
+#define RLF_API_RETRACING_RETRACING_H
 
 #include "engine/api/session.h"
 #include "engine/base/str.h"
