@@ -698,22 +698,40 @@ RLF_PUBLIC const char *rlf_session_metric_name(const rlf_session *session,
  * samples.jsonl (rlflow(1)); valid until the next step. */
 RLF_PUBLIC const char *rlf_session_sample(rlf_session *session, size_t i);
 
-/* A tensor of a model, as the last step left it. */
+/* A tensor of a model in f32, as the last step left it. */
 typedef struct rlf_weight {
     const char *name;    /* the tensor's name in Hugging Face files */
     uint64_t rows, cols; /* a vector has rows, and cols 1 */
     const float *data;   /* [rows][cols], in the session's own memory: to be
-                            read only, and until the next step */
+                            read only */
 } rlf_weight;
 
 /* The tensors of the model that the program calls so, from when the session is
- * ready, also after its last step, to when it is finished or has failed. NULL
- * for the first, with the reason in rlf_session_why, where no rank of this
- * process has the whole model in its memory: parts of it (tp, pp), a GPU; or
- * where it is kept as its products read it, as a model that is not trained
- * is. */
+ * ready, also after its last step, to when it is finished or has failed: in the
+ * memory in which they are trained, which the next step changes. It can be read
+ * until the session is closed, also when it was finished. NULL for the first,
+ * with the reason in rlf_session_why, where no rank of this process has the
+ * whole model in its memory: parts of it (tp, pp), a GPU; or where it is kept as
+ * its products read it, as a model that is not trained is. Those can be
+ * gathered. */
 RLF_PUBLIC const rlf_weight *rlf_session_weight(rlf_session *session,
                                                 const char *model, size_t i);
+/* Copies the weights of any model of the program into the memory of this
+ * process, in all their bits and in the shapes that files have, from whatever
+ * ranks hold them, in process 0: they are what a checkpoint of this moment has;
+ * of a model with adapters these alone. What a program makes ahead is finished
+ * before. Refused where rlf_session_gathers has no names, and of a model that
+ * the program does not have. In other processes it does nothing. */
+RLF_PUBLIC rlf_result rlf_session_gather(rlf_session *session,
+                                         const char *model);
+/* The tensors that were gathered last, until others are, or the session is
+ * closed. NULL for the first, with the reason: none were, or the rank that
+ * writes them in checkpoints is of another process, which has them. */
+RLF_PUBLIC const rlf_weight *rlf_session_gathered(rlf_session *session,
+                                                  size_t i);
+/* The names of the models that can be gathered now: all of the program, from
+ * when the session is ready to when it is finished or has failed. */
+RLF_PUBLIC const char *rlf_session_gathers(rlf_session *session, size_t i);
 
 /* ---- long work ---- */
 

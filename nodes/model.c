@@ -492,6 +492,19 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         m->model, state_path(env->pool, directory, resource->name), err);
 }
 
+/* As above, the first replica of the first copy has it all. */
+static rlf_status
+gather(const rlf_env *env, const rlf_resource *resource, void *object,
+       rlf_gathered *out, rlf_err *err)
+{
+    const rlf_model_object *m = object;
+    const rlf_weight_copy *copy =
+        rlf_weight_copy_at(env, rlf_model_index(env, resource), 0);
+    if (!m->model || copy->mesh.at.dp != 0)
+        return RLF_OK;
+    return rlf_weights_gather(m->model, out, err);
+}
+
 /* Every copy reads for itself; later weights are not there yet, and those that
  * never change have been read. */
 static rlf_status
@@ -628,6 +641,7 @@ static const rlf_model_class of_models = {
     .differ = rlf_declared_differ,
     .suits = suits,
     .move = move,
+    .gather = gather,
     .reader = reader,
 };
 

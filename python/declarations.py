@@ -1,8 +1,9 @@
 """Declarations of librlflow for ctypes, made of its header.
 
     python3 declarations.py engine/rlflow.h >rlflow/_declarations.py
+    python3 declarations.py --stub engine/rlflow.h >rlflow/_declarations.pyi
 
-The header is the only source: enums, structs, types of functions and functions
+The second are its types, for whoever checks those of the module. The header is the only source: enums, structs, types of functions and functions
 are read from it, so that the module cannot say anything else. It has one form,
 that of clang-format, and what this does not understand is an error.
 """
@@ -142,6 +143,52 @@ class Header:
             base = "POINTER(%s)" % base
         return base
 
+    def hint(self, text, returned=False, counted=False):
+        """The type that Python has for that, where it is read."""
+        kind = self.kind(text, returned, counted)
+        if kind.startswith("POINTER("):
+            return "_Pointer[%s]" % kind[len("POINTER("):-1]
+        return {"None": "None", "c_void_p": "Optional[int]",
+                "c_char_p": "Optional[bytes]", "c_double": "float",
+                "c_float": "float"}.get(kind,
+                                        "int" if kind.startswith("c_") else kind)
+
+    def stub(self, out):
+        """Write the types of the module."""
+        put = lambda *words: print(*words, file=out)
+        put('"""Made of rlflow.h by declarations.py: not to be edited."""\n')
+        put("from ctypes import *")
+        put("from ctypes import _Pointer")
+        put("from typing import Any, Callable, Dict, List, Optional, Tuple\n")
+        for values in self.enums.values():
+            for word, _ in values:
+                put("%s: int" % word)
+        for name, fields in self.structs.items():
+            texts = {field for field, _ in fields}
+            put("\nclass %s(Structure):" % name)
+            for field, kind in fields:
+                counted = field in ("text", "data") and "n" in texts
+                put("    %s: %s" % (field, self.hint(kind, counted=counted)))
+        for name, (result, arguments) in self.callbacks.items():
+            kinds = [self.hint(kind) for _, kind in arguments]
+            result = "Optional[int]" if "char" in result else self.hint(result)
+            put("\nclass %s:" % name)
+            put("    def __init__(self, function: Callable[[%s], %s] = ...)"
+                " -> None: ..." % (", ".join(kinds), result))
+        put("\nFUNCTIONS: Dict[str, Tuple[Any, List[Any]]]\n")
+        put("class Library:")
+        for name, (result, arguments) in self.functions.items():
+            counted = any(kind == "size_t *" for _, kind in arguments)
+            words = ["self"]
+            for argument, kind in arguments:
+                # what is there for a pointer: byref(x), an array, None
+                fills = "*" in kind and "char" in kind and "const" not in kind
+                hint = self.hint(kind)
+                words.append("%s: %s" % (argument, "Any" if fills or
+                                         "_Pointer" in hint else hint))
+            put("    def %s(%s) -> %s: ..." %
+                (name, ", ".join(words), self.hint(result, True, counted)))
+
     def emit(self, out):
         """Write the module."""
         put = lambda *words: print(*words, file=out)
@@ -186,5 +233,6 @@ class _Swap:
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as header:
-        Header(header.read()).emit(sys.stdout)
+    with open(sys.argv[-1], encoding="utf-8") as header:
+        found = Header(header.read())
+    (found.stub if "--stub" in sys.argv else found.emit)(sys.stdout)

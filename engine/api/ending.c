@@ -78,6 +78,7 @@ end_run(rlf_session *s, rlf_err *err)
 {
     rlf_status status = rlf_record_end(s, err);
     rlf_sinks_close(s);
+    rlf_weights_keep(s);
     bool closed = rlf_run_close(s->closable);
     if (closed) {
         rlf_status traced = rlf_trace_close(s->logging.trace, err);

@@ -6,7 +6,7 @@ libapi_a_SOURCES = \
 	%D%/answering.c %D%/build.c %D%/calling.c %D%/editing.c %D%/ending.c %D%/evaluating.c %D%/fingerprint.c %D%/host.c \
 	%D%/measuring.c %D%/plan_origin.c %D%/plan_origin.h %D%/planning.c \
 	%D%/processes.c %D%/program.c %D%/queries.c %D%/results.c %D%/session.c \
-	%D%/session.h %D%/settings.c %D%/stdlib.c %D%/stopping.c %D%/tracing.c %D%/warnings.c \
+	%D%/session.h %D%/settings.c %D%/stdlib.c %D%/stopping.c %D%/tracing.c %D%/warnings.c %D%/weights.c \
 	%D%/machines/doctor.c %D%/machines/speed.c %D%/machines/speed.h \
 	%D%/machines/cluster.c %D%/machines/cluster.h %D%/machines/cluster_text.c \
 	%D%/machines/links.c %D%/machines/planned_device.c \

@@ -1,9 +1,8 @@
 /* Answers of a session beside metrics and messages: its diagnostics as data,
- * the samples of the last step, the weights of a model. See rlflow.h. */
+ * the samples of the last step. See rlflow.h. */
 #include "engine/api/session.h"
 
 #include "engine/base/vec.h"
-#include "nodes/model.h"
 
 #include <limits.h>
 #include <string.h>
@@ -133,63 +132,6 @@ rlf_session_sample(rlf_session *s, size_t i)
                                   : NULL;
 }
 
-/* ---- weights ---- */
-
-/* The model as a whole in host memory, or NULL, saying why not. */
-static const rlf_model *
-whole_model(const rlf_session *s, const char *name)
-{
-    const rlf_opened opened = rlf_run_opened(s->run);
-    for (size_t i = 0; i < s->graph->resources.count; i++) {
-        const rlf_resource *r = &s->graph->resources.data[i];
-        if (!r->class->model || strcmp(r->name, name) != 0)
-            continue;
-        const rlf_model_object *object = opened.resource[i];
-        const rlf_model *m = object->model;
-        const char *why = !m ? "is on other ranks"
-                          : m->table->cut.ranks > 1 || m->table->cut.stages > 1
-                              ? "is cut into parts"
-                          : !m->weights ? "is kept as its products read it"
-                          : m->queue->device->caps.host_memory ? NULL
-                                                               : "is on a GPU";
-        if (!why)
-            return m;
-        rlf_why(s,
-                "the weights of '%s' cannot be looked at, for it %s: "
-                "rlf_session_save writes them",
-                name, why);
-        return NULL;
-    }
-    rlf_why(s, "the program has no model '%s'", name);
-    return NULL;
-}
-
-const rlf_weight *
-rlf_session_weight(rlf_session *s, const char *model, size_t i)
-{
-    if (!s)
-        return NULL;
-    rlf_why_clear(s);
-    const char *why = rlf_session_failed(s) ? "the session has failed"
-                      : s->ended            ? "the run was finished"
-                      : s->options.dry      ? "a dry run has no weights"
-                      : !s->run             ? "the session is not ready"
-                      : !model ? "rlf_session_weight: model is NULL"
-                               : NULL;
-    if (why)
-        rlf_why(s, "%s", why);
-    const rlf_model *m = why ? NULL : whole_model(s, model);
-    if (!m || i >= (size_t)m->table->n_slots)
-        return NULL;
-    const rlf_slot *slot = &m->table->slots[i];
-    s->answer.weight =
-        (rlf_weight){.name = slot->name,
-                     .rows = (uint64_t)slot->rows,
-                     .cols = slot->cols ? (uint64_t)slot->cols : 1,
-                     .data = m->weights + slot->offset};
-    return &s->answer.weight;
-}
-
 void
 rlf_answers_free(rlf_session *s)
 {
@@ -200,4 +142,5 @@ rlf_answers_free(rlf_session *s)
     rlf_buf_free(&s->answer.samples);
     rlf_buf_free(&s->answer.text);
     RLF_VEC_FREE(&s->answer.at);
+    rlf_weights_free(s);
 }

@@ -335,6 +335,15 @@ typedef struct rlf_session_answer_state {
     rlf_buf text;    /* a graph, a program */
     rlf_buf message; /* the text of rlf_session_message */
     rlf_weight weight;
+    rlf_gathered gathered; /* the weights of rlf_session_gather */
+    struct {
+        struct rlf_model **data; /* models whose weights may be looked at */
+        size_t count, room;
+    } shown;
+    struct {
+        void **data; /* blocks that they had, once the run was finished */
+        size_t count, room;
+    } kept;
     rlf_buf samples; /* the samples of `step`, each with a 0 behind it */
     struct {
         size_t *data;
@@ -464,6 +473,11 @@ void rlf_why(const rlf_session *session, const char *fmt, ...)
 
 /* ---- the rest of this folder ---- */
 
+/* Takes the memory of weights that may be looked at out of a run that is about
+ * to be closed (weights.c). */
+void rlf_weights_keep(rlf_session *session);
+/* Frees that, and weights that were gathered. */
+void rlf_weights_free(rlf_session *session);
 /* Frees what answers hold. */
 void rlf_answers_free(rlf_session *session);
 void rlf_simulating_close(struct rlf_simulating *simulating);

@@ -21,7 +21,8 @@ typedef struct rlf_event rlf_event;
 typedef struct rlf_recording rlf_recording;
 
 typedef struct rlf_device_caps {
-    bool host_memory;  /* the host may dereference device pointers */
+    bool host_memory;  /* the host may dereference device pointers, and
+                          free() is a way to free them */
     bool asynchronous; /* calls return before their work is done */
     bool records;      /* queues can record */
     int n_threads;     /* threads of a queue's team (1 on a GPU) */

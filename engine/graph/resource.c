@@ -1,6 +1,8 @@
 /* Resource classes: what they have to have, and stubs. */
 #include "engine/graph/resource.h"
 
+#include <stdlib.h>
+
 bool
 rlf_resource_complete(const rlf_resource_class *c)
 {
@@ -18,7 +20,8 @@ rlf_resource_complete(const rlf_resource_class *c)
         return false;
     return (!m ||
             (m->outline && m->caps && m->reserve && m->pools && m->shapes &&
-             m->fits && m->differ && m->suits && m->move && m->reader)) &&
+             m->fits && m->differ && m->suits && m->move && m->gather &&
+             m->reader)) &&
            (!d ||
             (d->infer && d->field && d->rows && d->digest && d->fields)) &&
            (!h || (h->per && h->text));
@@ -29,6 +32,15 @@ rlf_resource_caps(const rlf_resource *resource, const void *object)
 {
     const rlf_model_class *model = resource->class->model;
     return model ? model->caps(object) : NULL;
+}
+
+void
+rlf_gathered_free(rlf_gathered *weights)
+{
+    free(weights->block);
+    if (weights->arena)
+        rlf_arena_free(weights->arena);
+    *weights = (rlf_gathered){0};
 }
 
 rlf_status

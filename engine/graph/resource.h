@@ -73,6 +73,21 @@ typedef enum rlf_field {
     RLF_FIELD_TEXT,
 } rlf_field;
 
+/* A tensor of a model in f32, in the shape in which files have it. */
+typedef struct rlf_gathered_tensor {
+    const char *name;    /* in files */
+    uint64_t rows, cols; /* a vector has rows, and cols 1 */
+    float *data;         /* [rows][cols] */
+} rlf_gathered_tensor;
+
+/* The weights of a model in one place: of a model with adapters these alone. */
+typedef struct rlf_gathered {
+    rlf_gathered_tensor *data; /* [count], in `arena` */
+    size_t count;
+    float *block; /* has the data of all; of malloc */
+    rlf_arena *arena;
+} rlf_gathered;
+
 /* The interface that only models have. */
 typedef struct rlf_model_class {
     /* Makes what `open` would make on another rank, or for another plan, as far
@@ -113,6 +128,11 @@ typedef struct rlf_model_class {
     rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
                        void *object, const rlf_weight_edge *edge,
                        struct rlf_group *world, rlf_err *err, rlf_moved *moved);
+    /* This rank's part in gathering the weights of the first copy: all ranks
+     * that have parts of it make the call together, and the one that writes
+     * them in checkpoints puts them into *out, unless that is NULL. */
+    rlf_status (*gather)(const rlf_env *env, const rlf_resource *resource,
+                         void *object, rlf_gathered *out, rlf_err *err);
     /* The reader that the sets which it has written point to: nodes/rows.h. */
     const struct rlf_reader *(*reader)(const void *object);
 } rlf_model_class;
@@ -194,6 +214,9 @@ struct rlf_resource_class {
      * marked. False: that cannot be had again. */
     bool (*back)(void *object);
 };
+
+/* Frees what rlf_model_class.gather has put there. */
+void rlf_gathered_free(rlf_gathered *weights);
 
 /* The caps of a resource that is a model; NULL: it is none. */
 const rlf_caps *rlf_resource_caps(const rlf_resource *resource,

@@ -643,6 +643,16 @@ execute_restore(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 }
 
 static rlf_status
+execute_gather(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
+{
+    const rlf_resource *r = &rank->graph->resources.data[command->model];
+    RLF_TRY(r->class->model->gather(&rank->env, r,
+                                    rank->env.resource[command->model],
+                                    rank->options->gathered, err));
+    return tell_saved(rank, err);
+}
+
+static rlf_status
 execute_weights(rlf_rank *rank, const rlf_rank_command *command, rlf_err *err)
 {
     return rlf_rank_move(rank, command, err);

@@ -160,6 +160,8 @@ typedef struct rlf_run_options {
                                    run */
     /* A sample that is looked at, which outlives the run; NULL: none is. */
     struct rlf_sample_trace *sample_trace;
+    struct rlf_gathered *gathered; /* set by rlf_run_gather, for the ranks of
+                                      this process; else NULL */
     struct rlf_spools *spools;  /* set by rlf_run_open, in `directory` */
 } rlf_run_options;
 
@@ -264,6 +266,12 @@ double rlf_run_call_seconds(const rlf_run *run, int node);
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them. */
 rlf_opened rlf_run_opened(const rlf_run *run);
+/* Between steps: puts the weights of the model that is resource `model` into
+ * *out, which has none where the rank that has gathered them is of another
+ * process; the caller frees it (rlf_gathered_free), also after an error, which
+ * ends the run. */
+rlf_status rlf_run_gather(rlf_run *run, int model, struct rlf_gathered *out,
+                          rlf_err *err);
 /* The needs of any rank of the run, in process 0; work and runs only where it
  * is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);

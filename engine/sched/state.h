@@ -31,7 +31,7 @@ struct rlf_run {
     run_step *steps;
     uint32_t n_steps;
     rlf_rank_event *ends; /* per rank: the last one with metrics */
-    int left;         /* ranks that have not answered a SAVE or RESTORE */
+    int left;         /* ranks that have not answered a SAVE, RESTORE or GATHER */
     uint32_t step;    /* the last one done */
     uint32_t saved_step; /* the newest checkpoint that this run has saved, or
                             went on from; 0: there is none */
@@ -45,6 +45,7 @@ struct rlf_run {
     uint32_t *ended_steps; /* per rank */
     rlf_buf accepted; /* JSON objects with commas: the differences that --accept
                          accepted */
+    bool begun;          /* a step has begun since the run was opened */
     bool ahead_complete; /* when the present step began, all that is made
                             ahead was complete */
     bool ended;
@@ -70,7 +71,7 @@ rlf_status rlf_run_rescue_ranks(rlf_run *run, const char *directory,
  * and, where another rank failed first, that one's error. */
 rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);
 /* step.c: the same command for every rank; returns when all have said that they
- * are done (SAVE, RESTORE) or at once (others). */
+ * are done (SAVE, RESTORE, GATHER) or at once (others). */
 rlf_status rlf_run_tell_all(rlf_run *run, const rlf_rank_command *command,
                             rlf_err *err);
 /* controller.c: what control.h has of the same names; RLF_MEMORY if its lists

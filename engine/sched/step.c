@@ -220,8 +220,9 @@ begin_step(run_step *s)
 rlf_status
 rlf_run_tell_all(rlf_run *run, const rlf_rank_command *command, rlf_err *err)
 {
-    bool answers =
-        command->kind == RLF_DO_SAVE || command->kind == RLF_DO_RESTORE;
+    bool answers = command->kind == RLF_DO_SAVE ||
+                   command->kind == RLF_DO_RESTORE ||
+                   command->kind == RLF_DO_GATHER;
     run->left = answers ? run->plan->ranks : 0;
     for (int r = 0; r < run->plan->ranks; r++)
         RLF_TRY(tell_rank(run, r, command, err));
@@ -317,6 +318,8 @@ rlf_status
 rlf_run_settle(rlf_run *run, rlf_err *err)
 {
     const rlf_rank_command *next;
+    if (!run->begun)
+        return RLF_OK;
     rlf_control_settle(run->control);
     RLF_TRY(run_posts(run, err));
     gather(run);
@@ -339,6 +342,7 @@ take_step(rlf_run *run, rlf_err *err)
     run->ahead_complete = rlf_order_made_before(
         rlf_control_order(run->control), run->step + run->graph->ahead + 1);
     RLF_TRY(rlf_controller_begin(run, err, &begin.fresh));
+    run->begun = true;
     uint32_t last = begin.step + run->graph->ahead;
     for (uint32_t i = 0; i < begin.fresh; i++)
         begin_step(&run->steps[(last - i) % run->n_steps]);
@@ -346,6 +350,27 @@ take_step(rlf_run *run, rlf_err *err)
     RLF_TRY(run_posts(run, err));
     gather(run);
     return RLF_OK;
+}
+
+static rlf_status
+gather_weights(rlf_run *run, int model, rlf_err *err)
+{
+    const rlf_rank_command command = {
+        .kind = RLF_DO_GATHER, .instance = -1, .node = -1, .model = model};
+    RLF_TRY(rlf_run_settle(run, err));
+    return rlf_run_tell_all(run, &command, err);
+}
+
+rlf_status
+rlf_run_gather(rlf_run *run, int model, rlf_gathered *out, rlf_err *err)
+{
+    *out = (rlf_gathered){.arena = rlf_arena_new()};
+    run->options.gathered = out; /* ranks read it once they are told */
+    rlf_status status =
+        rlf_run_fail(run, gather_weights(run, model, err), err);
+    run->options.gathered = NULL;
+    run->failed = run->failed || status < 0;
+    return status;
 }
 
 rlf_status

@@ -442,18 +442,35 @@ get(const rlf_model *m, const piece *from, int tensor, int64_t at, int64_t n,
     return rlf_queue_sync(m->queue, err);
 }
 
-/* A tensor of the whole, by way of `values`, into the file on the rank that
- * writes one. */
+/* A place that tensors go to, one behind the other: a file, or memory. On ranks
+ * that do not write it is neither. */
+typedef struct target {
+    rlf_tensor_writer *writer;
+    float *memory; /* where the next ones go */
+} target;
+
+static rlf_status
+put_out(target *to, const float *values, size_t n, rlf_err *err)
+{
+    if (to->writer)
+        return rlf_tensor_writer_add_f32(to->writer, values, n, err);
+    if (to->memory) {
+        memcpy(to->memory, values, n * sizeof *values);
+        to->memory += n;
+    }
+    return RLF_OK;
+}
+
+/* A tensor of the whole, by way of `values`, to its place. */
 static rlf_status
 write_tensor(const rlf_model *m, const piece *from, int tensor, float *values,
-             rlf_tensor_writer *writer, rlf_err *err)
+             target *to, rlf_err *err)
 {
     const rlf_table *whole = m->table->whole;
     const rlf_slot *slot = &whole->slots[tensor];
     for (int64_t at = 0, n; (n = piece_size(m, whole, slot, at)); at += n) {
         RLF_TRY(get(m, from, tensor, at, n, values, err));
-        if (writer)
-            RLF_TRY(rlf_tensor_writer_add_f32(writer, values, (size_t)n, err));
+        RLF_TRY(put_out(to, values, (size_t)n, err));
     }
     return RLF_OK;
 }
@@ -470,20 +487,19 @@ save_text(const char *dir, const char *name, const char *text, rlf_arena *arena,
  * before it. */
 static rlf_status
 write_formed(const rlf_model *m, int i, float *values, float *tensor,
-             rlf_tensor_writer *writer, rlf_err *err)
+             target *to, rlf_err *err)
 {
     const rlf_slot *slot = &m->table->whole->slots[i];
     const piece weights = saved_of(m);
     if (rlf_form_is_plain(slot))
-        return write_tensor(m, &weights, i, values, writer, err);
+        return write_tensor(m, &weights, i, values, to, err);
     RLF_TRY(get(m, &weights, i, 0, rlf_slot_file_count(slot), values, err));
-    if (!writer)
+    if (!to->writer && !to->memory)
         return RLF_OK;
     rlf_form_put(slot, values, tensor);
     int64_t cols = slot->file_cols ? slot->file_cols : 1;
     return rlf_form_ends(slot)
-               ? rlf_tensor_writer_add_f32(
-                     writer, tensor, (size_t)(slot->form.rows * cols), err)
+               ? put_out(to, tensor, (size_t)(slot->form.rows * cols), err)
                : RLF_OK;
 }
 
@@ -509,7 +525,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
             RLF_PUSH_IN(arena, &list, rlf_form_tensor(&t->slots[i]));
             list.data[list.count - 1].element = written(m, i);
         }
-    rlf_tensor_writer *writer = NULL;
+    target to = {0};
     float *values = NULL, *tensor = NULL;
     rlf_status status = RLF_OK;
     int64_t formed = is_writer(m) ? form_floats(m) : 0;
@@ -517,17 +533,69 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
     RLF_TRY_GOTO(slot_buffer(m, err, &values), done);
     if (is_writer(m))
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, NULL,
-                                            0, err, &writer),
+                                            0, err, &to.writer),
                      done);
     for (int i = first_saved(m); i < t->n_slots; i++)
-        RLF_TRY_GOTO(write_formed(m, i, values, tensor, writer, err), done);
-    if (writer)
-        status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
-    writer = NULL;
+        RLF_TRY_GOTO(write_formed(m, i, values, tensor, &to, err), done);
+    if (to.writer)
+        status = rlf_tensor_writer_commit(to.writer, err, NULL, NULL);
+    to.writer = NULL;
 done:
     free(values);
     free(tensor);
-    rlf_tensor_writer_drop(writer);
+    rlf_tensor_writer_drop(to.writer);
+    return status;
+}
+
+/* Names and shapes of the tensors, and a block for all of them. */
+static rlf_status
+prepare(const rlf_model *m, rlf_gathered *out, rlf_err *err)
+{
+    const rlf_table *t = m->table->whole;
+    RLF_VEC(rlf_gathered_tensor) list = {0};
+    size_t floats = 0;
+    for (int i = first_saved(m); i < t->n_slots; i++) {
+        if (t->slots[i].form.first)
+            continue;
+        const rlf_tensor x = rlf_form_tensor(&t->slots[i]);
+        const rlf_gathered_tensor one = {
+            .name = rlf_arena_strdup(out->arena, x.name),
+            .rows = x.shape[0],
+            .cols = x.n_dims > 1 ? x.shape[1] : 1};
+        RLF_PUSH_IN(out->arena, &list, one);
+        floats += (size_t)(one.rows * one.cols);
+    }
+    out->block = rlf_try_malloc(floats * sizeof(float));
+    if (!out->block)
+        return rlf_fail_memory(err, floats * sizeof(float),
+                               "the weights of a model");
+    float *at = out->block;
+    for (size_t i = 0; i < list.count; i++) {
+        list.data[i].data = at;
+        at += list.data[i].rows * list.data[i].cols;
+    }
+    out->data = list.data;
+    out->count = list.count;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_weights_gather(const rlf_model *m, rlf_gathered *out, rlf_err *err)
+{
+    const rlf_table *t = m->table->whole;
+    bool takes = out && is_writer(m);
+    float *values = NULL, *tensor = NULL;
+    rlf_status status = RLF_OK;
+    if (takes)
+        RLF_TRY(prepare(m, out, err));
+    target to = {.memory = takes ? out->block : NULL};
+    RLF_TRY_GOTO(float_buffer(takes ? form_floats(m) : 0, err, &tensor), done);
+    RLF_TRY_GOTO(slot_buffer(m, err, &values), done);
+    for (int i = first_saved(m); i < t->n_slots; i++)
+        RLF_TRY_GOTO(write_formed(m, i, values, tensor, &to, err), done);
+done:
+    free(values);
+    free(tensor);
     return status;
 }
 
@@ -614,26 +682,26 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     const char *metadata[] = {
         "steps", rlf_arena_printf(arena, "%" PRId64, m->steps), "version",
         rlf_arena_printf(arena, "%" PRIu64, m->version)};
-    rlf_tensor_writer *writer = NULL;
+    target to = {0};
     float *values;
     RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     if (is_writer(m) && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
-                                            metadata, 2, err, &writer),
+                                            metadata, 2, err, &to.writer),
                      done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = first_saved(m); i < t->n_slots; i++) {
             const piece from = state_piece(m, b);
             if (in_state(m, b, written(m, i)) && (b > 0 || first))
-                RLF_TRY_GOTO(write_tensor(m, &from, i, values, writer, err),
+                RLF_TRY_GOTO(write_tensor(m, &from, i, values, &to, err),
                              done);
         }
-    if (writer)
-        status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
-    writer = NULL;
+    if (to.writer)
+        status = rlf_tensor_writer_commit(to.writer, err, NULL, NULL);
+    to.writer = NULL;
 done:
-    rlf_tensor_writer_drop(writer);
+    rlf_tensor_writer_drop(to.writer);
     free(values);
     rlf_arena_free(arena);
     return status;

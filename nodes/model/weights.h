@@ -16,6 +16,7 @@
 #ifndef RLF_MODEL_WEIGHTS_H
 #define RLF_MODEL_WEIGHTS_H
 
+#include "engine/graph/resource.h"
 #include "nodes/model/model.h"
 #include "nodes/model/origin.h"
 
@@ -35,6 +36,11 @@ rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
  * load the result as it is. */
 rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
                             rlf_err *err);
+
+/* Puts what rlf_weights_save writes as tensors into *out, in f32 with all bits.
+ * Nothing where another rank writes, or `out` is NULL; an arena is there. */
+rlf_status rlf_weights_gather(const rlf_model *model, rlf_gathered *out,
+                              rlf_err *err);
 
 /* Saves what rlf_weights_save does not keep, as one safetensors file: masters
  * of tensors that are not saved as f32, moments, counters. */

@@ -1,14 +1,17 @@
 """Errors of rlflow, each with what the library knows of it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Optional
+from typing import Dict, Iterable, Optional, Tuple, Type
 
 from ._library import declarations as d
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong, or has no effect, with its place."""
+    """One thing that is wrong, or has no effect, with its place: line, column and
+    length count from 1, in bytes; 0: it has none."""
 
     severity: str
     code: str
@@ -19,7 +22,7 @@ class Diagnostic:
     length: int = 0
     hint: Optional[str] = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f"{self.path}:{self.line}:{self.column}: " if self.line else ""
         return f"{place}{self.severity}: {self.text}"
 
@@ -31,7 +34,10 @@ class RlflowWarning(UserWarning):
 class RlflowError(Exception):
     """An error of rlflow. `diagnostics`: what is wrong, as data."""
 
-    def __init__(self, message, diagnostics=()):
+    diagnostics: Tuple[Diagnostic, ...]
+
+    def __init__(self, message: str,
+                 diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
 
@@ -44,19 +50,27 @@ class UsageError(RlflowError):
     """An impossible call or option."""
 
 
-class RunError(RlflowError):
-    """A run failed while it was running."""
+class BusyError(UsageError):
+    """The session is at work for another thread, or for the one that asks."""
+
+
+class ForkedError(UsageError, RuntimeError):
+    """The session is of the process from which this one was forked."""
 
 
 class ClosedError(RlflowError):
     """The session is closed."""
 
 
+class RunError(RlflowError):
+    """A run failed while it was running."""
+
+
 class OutOfMemoryError(RlflowError, MemoryError):
     """There is no memory for it."""
 
 
-BY_RESULT = {
+BY_RESULT: Dict[int, Type[RlflowError]] = {
     d.RLF_RESULT_PROGRAM: ProgramError,
     d.RLF_RESULT_USAGE: UsageError,
     d.RLF_RESULT_FAILED: RunError,

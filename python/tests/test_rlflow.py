@@ -15,46 +15,19 @@ import time
 import unittest
 import warnings
 
-ROOT = os.environ["RLFLOW_SOURCE"]
-COMMAND = os.environ["RLFLOW"]
-EXAMPLES = os.path.join(ROOT, "examples")
-ARITH = os.path.join(EXAMPLES, "models", "arith")
-ROWS = os.path.join(EXAMPLES, "data", "arith.jsonl")
-sys.path.insert(0, os.path.join(ROOT, "python"))
-
-import rlflow  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from common import (ARITH, COMMAND, EXAMPLES, PROGRAM, ROOT, ROWS,  # noqa: E402
+                    numpy, opened, right, rlflow)
 from rlflow._library import declarations  # noqa: E402
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
 
-PROGRAM = """
-param start : path "a Hugging Face directory"
-param file  : path "JSON lines: question, answer"
-param size  : int = 4 in 1..64 "prompts a step"
-data  rows  = jsonl(file, prompt: "question", answer: "answer")
-model actor = lm(start, optimizer: adamw(lr: 1e-4))
-hook  judge = %s
-flow reward(batch: rows[size]) {
-    roll  = actor.generate(batch, n: 2, max_new: 4)
-    score = judge(roll)
-    adv   = score - mean(score over group)
-    update actor minimize -mean(actor.logprob(roll) * adv over batch)
-    report reward = mean(score over batch)
-}
-"""
-
-
-def opened(hook="host()", **more):
-    options = {"steps": 3, **more.pop("options", {})}
-    return rlflow.open(text=PROGRAM % hook, start=ARITH, file=ROWS,
-                       options=options, **more)
-
-
-def right(sample):
-    return sample.response == sample["answer"]
+def read_tensors(path):
+    """The header of a safetensors file, without metadata, and its bytes."""
+    with open(path, "rb") as f:
+        n = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(n))
+        header.pop("__metadata__", None)
+        return header, f.read()
 
 
 class Declarations(unittest.TestCase):
@@ -247,20 +220,102 @@ class WeightsTest(unittest.TestCase):
             run.hook("judge", right)
             run.step()
             run.save()
-            path = tmp + "/run/checkpoints/step-1/actor/model.safetensors"
-            if not os.path.exists(path):
-                found = [os.path.join(d, f) for d, _, names in os.walk(tmp)
-                         for f in names if f == "model.safetensors"]
-                path = found[0]
-            with open(path, "rb") as f:
-                n = int.from_bytes(f.read(8), "little")
-                header = json.loads(f.read(n))
-                body = f.read()
+            header, body = read_tensors(
+                tmp + "/run/checkpoints/step-00000001/actor/model.safetensors")
             for name, array in run.weights("actor").items():
                 entry = header[name]
                 if entry["dtype"] != "F32":
                     continue
                 a, b = entry["data_offsets"]
+                self.assertEqual(array.tobytes(), body[a:b], name)
+
+    NUMERICS = "shards: 2, lanes: 2) }"
+    PLACES = {
+        "tp": "place { actor on 0..1 (tp: 2, ",
+        "pp": "place { actor on 0..1 (pp: 2, ",
+        "zero": "place { actor on 0..1 (dp: 2, zero: 1, ",
+        "tp and pp": "place { actor on 0..3 (tp: 2, pp: 2, ",
+    }
+
+    def test_gathered(self):
+        """Weights that ranks have in parts are gathered: the bits of one rank,
+        and nothing that is trained is another for it."""
+        text = PROGRAM % "host()"
+        with rlflow.open(text=text + "place { actor on 0 (" + self.NUMERICS,
+                         start=ARITH, file=ROWS, options={"steps": 3}) as run:
+            run.hook("judge", right)
+            run.ready()
+            first = run.weights("actor").copy()
+            want = list(run)
+            weights = run.weights("actor")
+            self.assertTrue(weights.is_view)
+            self.assertIsNone(weights.why)
+            last = weights.copy()
+        for name, place in self.PLACES.items():
+            ranks = 4 if "and" in name else 2
+            with rlflow.open(text=text + place + self.NUMERICS, start=ARITH,
+                             file=ROWS,
+                             options={"steps": 3, "ranks": ranks}) as run:
+                run.hook("judge", right)
+                run.ready()
+                before = run.weights("actor")
+                self.assertEqual(run.models, ["actor"])
+                got = list(run)
+                after = run.weights("actor")
+            if name == "zero":  # each rank has all of them, and views stay
+                self.assertTrue(before.is_view)
+            else:
+                self.assertFalse(before.is_view)
+                self.assertIn("is cut into parts", before.why)
+                self.assert_same(before, first, name)
+            self.assert_same(after, last, name)
+            self.assertEqual(got, want, name)
+            with self.assertRaises(ValueError):
+                next(iter(after.values()))[...] = 0
+
+    def assert_same(self, got, want, where):
+        self.assertEqual(list(got), list(want), where)
+        for name in want:
+            self.assertTrue(numpy.array_equal(got[name], want[name]),
+                            (where, name))
+
+    def test_frozen(self):
+        """A model that is not trained has the weights of its files; of adapters
+        there are these, with the numbers of the checkpoint."""
+        text = (PROGRAM % "host()").replace("hook  judge", "model ref = "
+                                            "copy(actor)\nhook  judge")
+        text = text.replace("report", "far = ref.logprob(roll)\n"
+                            "    report far = mean(far over batch)\n    report")
+        with opened() as run:
+            run.hook("judge", right)
+            run.ready()
+            first = run.weights("actor").copy()
+        with rlflow.open(text=text, start=ARITH, file=ROWS,
+                         options={"steps": 1}) as run:
+            run.hook("judge", right)
+            run.step()
+            weights = run.weights("ref")
+            self.assertEqual(run.models, ["actor", "ref"])
+            self.assertFalse(weights.is_view)
+            self.assertIn("as its products read it", weights.why)
+            self.assert_same(weights, first, "ref")
+        text = (PROGRAM % "host()").replace(
+            "lm(start", "lm(start, lora: lora(rank: 2, alpha: 2)")
+        with tempfile.TemporaryDirectory() as tmp:
+            with rlflow.open(text=text, start=ARITH, file=ROWS,
+                             options={"steps": 1, "out": tmp + "/run"}) as run:
+                run.hook("judge", right)
+                run.step()
+                run.save()
+                weights = run.weights("actor")
+                self.assertFalse(weights.is_view)
+                self.assertTrue(all("lora_" in name for name in weights))
+            header, body = read_tensors(
+                tmp + "/run/checkpoints/step-00000001/actor/"
+                "adapter_model.safetensors")
+            self.assertEqual(set(weights), set(header))
+            for name, array in weights.items():
+                a, b = header[name]["data_offsets"]
                 self.assertEqual(array.tobytes(), body[a:b], name)
 
     def test_none(self):

@@ -129,6 +129,87 @@ test_save(const char *directory)
     ok(rlf_session_close(s) == RLF_RESULT_OK, "its end was a good one");
 }
 
+/* Before its first step nothing is under way that a checkpoint, or whoever
+ * gathers weights, could wait for. */
+static void
+test_unbegun(const char *directory)
+{
+    rlf_session *s = opened();
+    rlf_session_set(s, "--ranks", "2");
+    rlf_session_set(s, "--patience", "20");
+    rlf_session_set(s, "--out", directory);
+    rlf_session_ready(s);
+    ok(rlf_session_gather(s, "actor") == RLF_RESULT_OK &&
+           rlf_session_gathered(s, 0),
+       "weights of two ranks before the first step");
+    ok(rlf_session_save(s) == RLF_RESULT_OK && rlf_session_saved(s) == 0,
+       "a checkpoint before it");
+    ok(rlf_session_step(s) == RLF_RESULT_OK && rlf_session_saved(s) == 0,
+       "... and then the step");
+    rlf_session_close(s);
+}
+
+/* ---- weights ---- */
+
+/* Are all tensors in the session's memory those that were gathered? */
+static size_t
+same_tensors(rlf_session *s)
+{
+    const rlf_weight *view;
+    size_t i = 0, same = 0;
+    for (; (view = rlf_session_weight(s, "actor", i)); i++) {
+        const rlf_weight a = *view, *b = rlf_session_gathered(s, i);
+        same += b && strcmp(a.name, b->name) == 0 && a.rows == b->rows &&
+                a.cols == b->cols &&
+                memcmp(a.data, b->data, a.rows * a.cols * sizeof *a.data) == 0;
+    }
+    ok(!rlf_session_gathered(s, i) && !*rlf_session_why(s), "there are no more");
+    return same == i ? i : 0;
+}
+
+static void
+test_gather(void)
+{
+    rlf_session *s = opened();
+    ok(!rlf_session_gathers(s, 0), "nothing to gather before it is ready");
+    is_str(rlf_session_why(s), "the session is not ready", "... and says so");
+    ok(rlf_session_gather(s, "actor") == RLF_RESULT_USAGE, "it is refused");
+    has(s, RLF_RESULT_USAGE,
+        "weights cannot be gathered: the session is not ready", "not ready");
+    rlf_session_close(s);
+
+    s = opened();
+    rlf_session_step(s);
+    ok(!rlf_session_gathered(s, 0), "no weights before they are gathered");
+    is_str(rlf_session_why(s), "no weights were gathered", "... and says so");
+    is_str(rlf_session_gathers(s, 0), "actor", "a model that can be");
+    ok(rlf_session_gather(s, "actor") == RLF_RESULT_OK, "it is");
+    ok(same_tensors(s) > 3, "all tensors are those in the session's memory");
+    const rlf_weight *first = rlf_session_weight(s, "actor", 0);
+    const float *data = first->data;
+    size_t bytes = first->rows * first->cols * sizeof *data;
+    float *was = malloc(bytes);
+    memcpy(was, data, bytes);
+    ok(rlf_session_step(s) == RLF_RESULT_OK && memcmp(data, was, bytes) != 0 &&
+           memcmp(rlf_session_gathered(s, 0)->data, was, bytes) == 0,
+       "a step changes those, and not what was gathered");
+    memcpy(was, data, bytes);
+    rlf_session_finish(s);
+    ok(memcmp(data, was, bytes) == 0, "a finished run leaves its weights");
+    ok(!rlf_session_weight(s, "actor", 0) && !rlf_session_gathers(s, 0) &&
+           rlf_session_gathered(s, 0) &&
+           rlf_session_gather(s, "actor") == RLF_RESULT_USAGE,
+       "... and gives no others");
+    rlf_session_close(s);
+    free(was);
+
+    s = opened();
+    rlf_session_ready(s);
+    ok(rlf_session_gather(s, "nosuch") == RLF_RESULT_USAGE, "no such model");
+    has(s, RLF_RESULT_USAGE, "the program has no model 'nosuch'", "nosuch");
+    rlf_session_close(s);
+}
+
 /* ---- what comes before something else ---- */
 
 static void
@@ -751,12 +832,15 @@ main(void)
     test_save(out);
     test_report(out);
     test_warning(source, directory);
+    snprintf(out, sizeof out, "%s/unbegun", directory);
+    test_unbegun(out);
     snprintf(out, sizeof out, "%s/none", directory);
     test_stop_ready(out);
     test_stop_resumed(out);
     snprintf(clean, sizeof clean, "rm -rf %s", directory);
     ok(system(clean) == 0, "its directory is removed");
     test_before();
+    test_gather();
     test_parameter();
     test_first_error();
     test_wrong_program();
