@@ -176,7 +176,7 @@ class Header:
             put("    def __init__(self, function: Callable[[%s], %s] = ...)"
                 " -> None: ..." % (", ".join(kinds), result))
         put("\nFUNCTIONS: Dict[str, Tuple[Any, List[Any]]]\n")
-        put("class Library:")
+        put("class Calls:")
         for name, (result, arguments) in self.functions.items():
             counted = any(kind == "size_t *" for _, kind in arguments)
             words = ["self"]

@@ -75,7 +75,7 @@ for _name, (_result, _arguments) in declarations.FUNCTIONS.items():
                           "has no %s" % _name) from None
     _function.restype = _result
     _function.argtypes = _arguments
-library = cast("declarations.Library", _loaded)
+library = cast("declarations.Calls", _loaded)
 
 
 @overload
