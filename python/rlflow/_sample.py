@@ -11,7 +11,7 @@ import traceback
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Union
 
 from . import _errors as errors
-from ._library import data, declarations as d, library as lib, text, word
+from ._library import declarations as d, library as lib, text, word
 from ._worker import inside
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -98,6 +98,7 @@ class Hook:
             raise TypeError(f"the hook '{name}' is a coroutine, for which no "
                             "step waits: it has to be a function that returns "
                             "its number")
+        self.name = name
         self.function = function
         self._native = native
         # what the last call of each thread has said, and why. By its number:
@@ -113,14 +114,19 @@ class Hook:
 
     def cause(self, message: str) -> Optional[BaseException]:
         """The exception of which a message speaks."""
+        found = None
         for reason, error in list(self._errors.items()):
             if reason in message:
                 return error
-        return None
+            # a message writes control characters in a way of its own
+            if f"{self.name}: {type(error).__name__}" in message:
+                found = error
+        return found
 
     def _reason(self, sentence: str) -> int:
         # it has to last until the next call by this thread
-        said = ctypes.create_string_buffer(data(sentence.replace("\0", "\\0")))
+        words = sentence.replace("\0", "\\0").encode("utf-8", "backslashreplace")
+        said = ctypes.create_string_buffer(words)
         self._said[threading.get_ident()] = said
         return ctypes.addressof(said)
 
@@ -160,4 +166,4 @@ def _sentence(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if os.path.dirname(frame.filename) != _HERE]
     place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {said}{place}"
+    return type(error).__name__ + (f": {said}" if said else "") + place

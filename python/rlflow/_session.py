@@ -156,6 +156,8 @@ class Session:
         it were not."""
         if value is None:
             return
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an option is a text, and not {name!r}")
         name = name[2:] if name.startswith("--") else name
         known = word("--" + (name if name in _options()
                              else name.replace("_", "-")))
@@ -214,6 +216,7 @@ class Session:
         Ctrl-C: the step is finished and a checkpoint saved, if the run has a
         directory, then KeyboardInterrupt; the run has ended. A second one is not
         held up: the session is at work until the step is done."""
+        self._alive()
         for hook in self._hooks.values():
             hook.forget()
 
@@ -474,6 +477,7 @@ class Session:
             raise errors.RunError(message.rstrip("\n"))
 
     def __enter__(self: _S) -> _S:
+        self._alive().check_open()
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]],
