@@ -96,13 +96,18 @@ def make_stage(stage, library):
                     os.path.join(package, "share", "rlflow", "stdlib"),
                     ignore=shutil.ignore_patterns("*.mk", "README.md"))
     info = os.path.join(stage, "rlflow-%s.dist-info" % version())
+    make_info(info)
+    return info
+
+
+def make_info(info):
+    """The folder of metadata of a wheel whose libraries are the system's."""
     os.makedirs(os.path.join(info, "licenses"))
     shutil.copy(os.path.join(ROOT, "LICENSE"), os.path.join(info, "licenses"))
     with open(os.path.join(info, "WHEEL"), "w") as out:
         out.write("Wheel-Version: 1.0\nGenerator: rlflow\n"
                   "Root-Is-Purelib: false\nTag: py3-none-%s\n" % SYSTEM)
     write_metadata(info)
-    return info
 
 
 def write_metadata(info):
@@ -197,6 +202,7 @@ def repair(plain, work, out):
     fixed = os.path.join(work, "repaired")
     shutil.rmtree(fixed, ignore_errors=True)
     environment = dict(os.environ)
+    environment.pop("PYTHONPATH", None)  # pip's, which hides what is installed
     beside = os.path.dirname(tool("patchelf"))  # auditwheel looks for it
     environment["PATH"] = beside + os.pathsep + environment.get("PATH", "")
     run(tool("auditwheel"), "repair", "--plat", PLATFORM, "-w", fixed, plain,
@@ -252,6 +258,15 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     del config_settings, metadata_directory
     return make(os.path.abspath(wheel_directory), os.environ.get("LIBRLFLOW"),
                 lone=True)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """What pip asks before it has the wheel made: all but the licences of the
+    libraries, which are known then."""
+    del config_settings
+    name = "rlflow-%s.dist-info" % version()
+    make_info(os.path.join(metadata_directory, name))
+    return name
 
 
 def build_sdist(sdist_directory, config_settings=None):

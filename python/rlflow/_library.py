@@ -24,6 +24,9 @@ def _candidates() -> Iterator[str]:
         yield named
         return
     yield os.path.join(_HERE, "lib", "librlflow.so.0")  # of a wheel
+    tree = os.path.dirname(os.path.dirname(_HERE))
+    if os.path.exists(os.path.join(tree, "engine", "rlflow.h")):
+        yield os.path.join(tree, "build", "librlflow.so.0")
     yield "librlflow.so.0"  # where it is installed
 
 

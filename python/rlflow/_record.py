@@ -38,7 +38,7 @@ class Start:
     how: Optional[str]  # it ended: "done"...; None: it has no end
     end_step: int  # the last step of it, if it has an end
     message: Optional[str]  # of one that failed
-    options: Dict[str, str]
+    options: Dict[str, str]  # as a session takes them: "save-every"
     details: Dict[str, Any]  # all that run.json has of it
 
 
@@ -153,7 +153,9 @@ class Record:
                     time=text(s.time) or "", resume=bool(s.resume), step=s.step,
                     version=text(s.version) or "", how=text(s.how),
                     end_step=s.end_step, message=text(s.message),
-                    options=json.loads(s.options or b"{}"),
+                    options={
+                        name.lstrip("-"): value for name, value in
+                        json.loads(s.options or b"{}").items()},
                     details=json.loads(s.json or b"{}")))
         return found
 

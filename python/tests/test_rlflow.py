@@ -1,6 +1,7 @@
 """Tests of the module, on the library that LIBRLFLOW names."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -153,6 +154,46 @@ class Runs(unittest.TestCase):
                     self.assertAlmostEqual(sum(parts), whole, delta=1e-5)
                 self.assertEqual(len(list(record.samples(step=2))), 8)
 
+    @unittest.skipUnless(importlib.util.find_spec("pandas"),
+                         "there is no pandas")
+    def test_frames(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            with opened(options={"out": tmp + "/run"}) as run:
+                run.hook("judge", right)
+                want = list(run)
+            with rlflow.Record(tmp + "/run") as record:
+                frame = record.metrics_frame()
+                self.assertEqual(list(frame.index), [1, 2, 3])
+                self.assertEqual(list(frame["reward"]),
+                                 [m["reward"] for m in want])
+                samples = record.samples_frame()
+                self.assertEqual(len(samples), 24)
+                for step, rows in samples.groupby("step"):
+                    self.assertEqual(rows["values.score"].mean(),
+                                     want[step - 1]["reward"])
+                self.assertEqual(len(record.samples_frame(2)), 8)
+                self.assertEqual(record.parameters["size"], "4")
+                self.assertEqual(record.starts[0].options["steps"], "3")
+                self.assertEqual(record.starts[0].how, "done")
+
+    def test_record_that_goes_on(self):
+        """A record is as it was read, and closed while its samples are read."""
+        with tempfile.TemporaryDirectory() as tmp:
+            with opened(options={"out": tmp + "/run"}) as run:
+                run.hook("judge", right)
+                run.step()
+                record = rlflow.Record(tmp + "/run")
+                self.assertEqual(record.run["kind"], "goes on")
+                run.step()
+                self.assertEqual(record.run["step"], 1)
+                record.refresh()
+                self.assertEqual(record.run["step"], 2)
+                samples = record.samples()
+                next(samples)
+                record.close()
+                with self.assertRaises(rlflow.ClosedError):
+                    next(samples)
+
     def test_threads(self):
         """Two sessions at once, each in a thread."""
         results = {}
@@ -180,6 +221,62 @@ class Runs(unittest.TestCase):
         with opened() as run:
             run.hook("judge", right)
             self.assertIn("a set of 8 samples", run.explain())
+
+    def test_train(self):
+        """Callbacks after each step; what they raise goes on, what they stop
+        ends."""
+        seen = []
+        with opened() as run:
+            run.hook("judge", right)
+            self.assertIs(run.train(lambda r: seen.append((r.steps, r.metrics))),
+                          run)
+        self.assertEqual([step for step, _ in seen], [1, 2, 3])
+        with opened() as run:
+            run.hook("judge", right)
+            run.train(lambda r: r.stop())
+            self.assertEqual((run.steps, run.metrics), seen[0])
+        with opened() as run:
+            run.hook("judge", right)
+            with self.assertRaises(ZeroDivisionError):
+                run.train(lambda r: 1 / 0)
+            self.assertEqual((run.step(), run.steps), (seen[1][1], 2))
+
+    def test_evaluate(self):
+        """The accuracy that the run reports before it has learned, and values
+        that it is made of."""
+        program = os.path.join(EXAMPLES, "grpo.rlf")
+        with rlflow.open(program, options={"steps": 1}) as run:
+            want = run.step()["accuracy"]
+        seen = []
+        with rlflow.open(program) as s:
+            score = s.evaluate(progress=lambda p: seen.append(
+                p["accuracy"].prompts))["accuracy"]
+            self.assertEqual(score.mean, want)
+            self.assertEqual(score.mean, sum(map(sum, score.values)) / 400)
+            self.assertEqual(score.pass_at(1), score.mean)
+            self.assertNotEqual(score.pass_at(2), score.pass_at(2))  # NaN
+            self.assertLess(score.low, score.mean)
+            self.assertEqual((seen[-1], score.prompts, score.all), (400,) * 3)
+        with rlflow.open(program, options={"limit": 40, "n": 2}) as s:
+            two = s.evaluate(ARITH)["accuracy"]
+            self.assertGreaterEqual(two.pass_at(2), two.pass_at(1))
+            found = s.compare("accuracy", score)
+            self.assertEqual(found.prompts, 40)
+            first = sum(map(sum, score.values[:40])) / 40
+            self.assertAlmostEqual(found.mean, two.mean - first)
+            with self.assertRaisesRegex(rlflow.UsageError, "nosuch"):
+                s.compare("nosuch", score)
+
+    def test_watch(self):
+        """Answers as they come; what a watch raises is raised."""
+        with rlflow.Session("", options={"max_new": 4}) as s:
+            seen = []
+            found = s.generate(ARITH, ["1 plus 1 plus 1 ="], seen.append)
+            self.assertEqual(seen[-1], found[0])
+            with self.assertRaises(ZeroDivisionError):
+                s.generate(ARITH, ["1 plus"], lambda answer: 1 / 0)
+            ids = [token for token, _ in s.tokenize(ARITH, "1 plus 2")]
+            self.assertTrue(s.detokenize(ARITH, ids).endswith("1 plus 2"))
 
     def test_answers(self):
         with rlflow.Session("", options={"max_new": 4, "greedy": True}) as s:
@@ -368,6 +465,96 @@ class Mistakes(unittest.TestCase):
                 run.hook("judge", lambda sample: value)
                 with self.assertRaises(rlflow.ProgramError):
                     run.step()
+
+    def test_values(self):
+        """What parameters and options may be."""
+        class Text(str):
+            pass
+
+        for value in (4, "4", b"4", Text("4"), 4.0, None):
+            with opened(size=value, options={"out": None}) as run:
+                self.assertEqual(run.parameters["size"], "4", repr(value))
+        if numpy:
+            for value in (numpy.int64(4), numpy.float32(4), numpy.array(4)):
+                with opened(size=value) as run:
+                    self.assertEqual(run.parameters["size"], "4", repr(value))
+        for value in ([4], {}, object(), 4j, lambda: 4):
+            with self.assertRaisesRegex(TypeError, "'size'"):
+                opened(size=value)
+        with self.assertRaises(TypeError):
+            opened(options={1: 2})
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            rlflow.open("a\0b")
+        with opened(parameters={"size": 5}) as run:
+            self.assertEqual(run.parameters["size"], "5")
+
+    def test_odd_rewards(self):
+        """Numbers of any kind; what is none is said, with its exception."""
+        values = [True, 0.5, 1]
+        if numpy:
+            values += [numpy.float32(1), numpy.bool_(True), numpy.array(1.0)]
+        for value in values:
+            with opened(options={"steps": 1}) as run:
+                run.hook("judge", lambda sample: value)
+                self.assertEqual(run.step()["reward"], float(value))
+
+        async def late():
+            return 1
+
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError("no")
+
+        for value in ("1", b"1", [1], 10 ** 400, late):
+            with opened() as run:
+                run.hook("judge", lambda s: value() if value is late else value)
+                with self.assertRaises(rlflow.ProgramError) as caught:
+                    run.step()
+                self.assertIsInstance(caught.exception.__cause__,
+                                      (TypeError, OverflowError))
+        for error in (SystemExit(3), KeyboardInterrupt(), Mute(),
+                      UnicodeError("\ud800 \0 \u2603")):
+            def judge(sample):
+                raise error
+
+            for ranks in (1, 2):
+                with opened(options={"ranks": ranks}) as run:
+                    run.hook("judge", judge)
+                    with self.assertRaises(rlflow.ProgramError) as caught:
+                        run.step()
+                    self.assertIs(caught.exception.__cause__, error)
+                    self.assertIn("judge: " + type(error).__name__,
+                                  str(caught.exception))
+
+    def test_subclass(self):
+        class Unmade(rlflow.Session):
+            def __init__(self):
+                pass
+
+        class Own(rlflow.Session):
+            def __init__(self):
+                super().__init__(text=PROGRAM % "host()", start=ARITH, file=ROWS,
+                                 options={"steps": 1})
+                self.hook("judge", self.judge)
+
+            def judge(self, sample):
+                return 1
+
+        for call in (Unmade().step, Unmade().close, Unmade().__enter__):
+            with self.assertRaisesRegex(rlflow.UsageError, "Unmade.__init__"):
+                call()
+        self.assertIn("not made", repr(Unmade()))
+        with Own() as run:
+            self.assertEqual(len(list(run)), 1)
+
+    def test_end(self):
+        """What goes wrong at the end is said."""
+        run = opened(options={"steps": 1, "trace": "/dev/full"})
+        run.hook("judge", right)
+        with self.assertRaisesRegex(rlflow.RunError, "trace"):
+            run.step()
+            run.close()
+        run.close()
 
     def test_closed(self):
         run = opened()
