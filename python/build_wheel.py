@@ -279,12 +279,12 @@ def build_sdist(sdist_directory, config_settings=None):
 def main():
     """The wheel, in the folder that is named."""
     parser = argparse.ArgumentParser(prog="build_wheel.py")
-    parser.add_argument("--library", help="librlflow.so.0, built already")
+    parser.add_argument("--library", dest="file", help="librlflow.so.0, built already")
     parser.add_argument("directory", nargs="?",
                         default=os.path.join(ROOT, "dist"))
     given = parser.parse_args()
     out = os.path.abspath(given.directory)
-    print(os.path.join(out, make(out, given.library)))
+    print(os.path.join(out, make(out, given.file)))
 
 
 if __name__ == "__main__":
