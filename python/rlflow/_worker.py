@@ -31,15 +31,30 @@ _inside = threading.local()  # .natives: those whose hooks this thread is in
 
 
 class _Answer:
-    """The result of a piece of work, which may not be there yet."""
+    """The result of a piece of work, which may not be there yet. One thread waits
+    for it; no Event, whose locks do not bear an exception in the middle of them,
+    as Ctrl-C raises it."""
 
-    __slots__ = ("done", "value", "error", "asker")
+    __slots__ = ("done", "value", "error", "asker", "_lock")
 
     def __init__(self) -> None:
-        self.done = threading.Event()
+        self.done = False
         self.value: Any = None
         self.error: Optional[BaseException] = None
         self.asker = threading.current_thread().name
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def give(self) -> None:
+        """It is there."""
+        self.done = True
+        self._lock.release()
+
+    def wait(self) -> None:
+        """Return when it is."""
+        while not self.done:
+            self._lock.acquire()
+            self._lock.release()
 
 
 class Worker:
@@ -69,6 +84,8 @@ class Worker:
         """Nothing more is asked: the thread ends after what it was given."""
         self._work.put(None)
 
+    __del__ = end  # also where nobody came to ask anything
+
 
 def _run(work: queue.SimpleQueue[Any]) -> None:
     while True:
@@ -81,7 +98,7 @@ def _run(work: queue.SimpleQueue[Any]) -> None:
             answer.value = function()
         except BaseException as error:  # is raised where it was asked for
             answer.error = error
-        answer.done.set()
+        answer.give()
         del item, function, answer
 
 
@@ -107,20 +124,20 @@ class Native:
         self.views: weakref.WeakSet[Any] = weakref.WeakSet()
         self._worker = Worker()
         answer = _Answer()
-        self._worker.put(begin, answer)
         try:
-            answer.done.wait()
+            self._worker.put(begin, answer)
+            answer.wait()
+            if answer.error is not None or not answer.value:
+                raise answer.error or errors.OutOfMemoryError(
+                    "there is no memory for a session")
+            self._raw = answer.value
+            self._open = True
+            _all.add(self)
         except BaseException:
-            self._worker.put(lambda: lib.rlf_session_close(answer.value), _Answer())
-            self._worker.end()
+            self._raw = None
+            self._worker.put(lambda: lib.rlf_session_close(answer.value),
+                             _Answer())
             raise
-        if answer.error is not None or not answer.value:
-            self._worker.end()
-            raise answer.error or errors.OutOfMemoryError(
-                "there is no memory for a session")
-        self._raw = answer.value
-        self._open = True
-        _all.add(self)
 
     @property
     def open(self) -> bool:
@@ -130,7 +147,7 @@ class Native:
     @property
     def busy(self) -> bool:
         """A piece of work is not done."""
-        return self._pending is not None and not self._pending.done.is_set()
+        return self._pending is not None and not self._pending.done
 
     def check_process(self) -> None:
         """A forked process has the memory of the session, and not its threads."""
@@ -143,7 +160,7 @@ class Native:
         if id(self) in getattr(_inside, "natives", ()):
             raise errors.BusyError("a hook asks nothing of its own session, "
                                    "which waits for it")
-        if self._pending is not None and not self._pending.done.is_set():
+        if self._pending is not None and not self._pending.done:
             raise errors.BusyError(
                 "the session is at work for thread '%s': it does one thing at a "
                 "time, and others are refused until that is done"
@@ -160,19 +177,17 @@ class Native:
         """
         self.check_process()
         answer = _Answer()
-        submitted = False
         interrupt: Optional[BaseException] = None
         try:
             with self._mutex:
                 self.check_open()
                 self._check_idle()
                 self._left = self.interrupted = False
-                submitted = True
                 self._submit(work, answer)
-            answer.done.wait()
+            answer.wait()
         except BaseException as error:
-            if not submitted:
-                raise
+            if self._pending is not answer:
+                raise  # nothing was asked, or nobody knows of it
             interrupt = error
             try:
                 self._interrupt(answer, error, stops, after)
@@ -201,12 +216,12 @@ class Native:
         if stops:
             self.stop(signal.SIGINT if isinstance(error, KeyboardInterrupt)
                       else signal.SIGTERM)
-        answer.done.wait()
+        answer.wait()
         if after is not None and answer.error is None:
             last = _Answer()
             with self._mutex:
                 self._submit(after, last)
-            last.done.wait()
+            last.wait()
 
     def stop(self, number: int) -> None:
         """Tell its run to end, from any thread."""
@@ -245,9 +260,9 @@ class Native:
         if not waits:  # it is closed once that is done
             return None
         try:
-            answer.done.wait()
+            answer.wait()
         except BaseException:
-            answer.done.wait()  # a second one is not held up
+            answer.wait()  # a second one is not held up
             raise
         if answer.error is not None:
             raise answer.error

@@ -450,6 +450,43 @@ class Interrupts(unittest.TestCase):
             """)
         self.assertEqual((out, err), ("True\n1\n", ""))
 
+    def test_many(self):
+        """Ctrl-C at any moment, thirty times: nothing waits for ever, and no
+        thread of a session is left."""
+        out, err = said("""
+            import gc, random
+            random.seed(1)
+            main, left, over = os.getpid(), 30, threading.Event()
+            def press():
+                while not over.is_set():
+                    time.sleep(random.choice((0.0005, 0.005, 0.03, 0.1)))
+                    os.kill(main, signal.SIGINT)
+            presses = threading.Thread(target=press)
+            presses.start()
+            while left:
+                try:
+                    run = opened()
+                    try:
+                        while run.step():
+                            pass
+                    except rlflow.BusyError:
+                        pass
+                    run.close()
+                except KeyboardInterrupt:
+                    left -= 1
+            over.set()
+            while presses.is_alive():
+                try:
+                    time.sleep(0.01)
+                except KeyboardInterrupt:
+                    pass
+            run = None
+            gc.collect()
+            while threading.active_count() > 1:
+                time.sleep(0.01)
+            """)
+        self.assertEqual((out, err), ("", ""))
+
     def test_notebook(self):
         """As a kernel does it: an interrupt in a cell leaves the kernel and its
         session alive for the next one."""
