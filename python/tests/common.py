@@ -53,6 +53,7 @@ def script(words, *arguments, **options):
     """A program of Python in a process of its own, that can import the module:
     `start`, `file` and PROGRAM are there."""
     environment = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"),
+                       PYTHONWARNINGS="ignore::DeprecationWarning",
                        ARITH=ARITH, ROWS=ROWS, PROGRAM=PROGRAM % "host()")
     head = ("import os, sys, signal, threading, time, rlflow\n"
             "def opened(**options):\n"
