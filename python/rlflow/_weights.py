@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from dataclasses import dataclass
 from typing import (TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple,
                     Union)
@@ -92,12 +93,13 @@ def read_views(at: int, model: bytes, native: Native) -> Union[Weights, NoViews]
     thread."""
     numpy = _numpy()
     arrays: Dict[str, "Array"] = {}
+    native.views[:] = [one for one in native.views if one() is not None]
     i = 0
     while p := lib.rlf_session_weight(at, model, i):
         w = p.contents
         address = ctypes.cast(w.data, ctypes.c_void_p).value or 0
         view = _View(address, _shape(w), native)
-        native.views.add(view)
+        native.views.append(weakref.ref(view))
         arrays[text(w.name) or ""] = numpy.asarray(view)
         i += 1
     if arrays:

@@ -19,7 +19,7 @@ import signal
 import sys
 import threading
 import weakref
-from typing import Any, Callable, List, Optional, Set, TypeVar, cast
+from typing import Any, Callable, Dict, List, Optional, Set, TypeVar, cast
 
 from . import _errors as errors
 from ._library import library as lib, text
@@ -121,7 +121,8 @@ class Native:
         self._left = False  # the answer of what is at work is not waited for
         self.interrupted = False  # somebody waits for the end of what is at work
         self.kept: List[object] = []
-        self.views: weakref.WeakSet[Any] = weakref.WeakSet()
+        # without callbacks, in which Ctrl-C would be lost
+        self.views: List[weakref.ref[Any]] = []
         self._worker = Worker()
         answer = _Answer()
         try:
@@ -132,7 +133,7 @@ class Native:
                     "there is no memory for a session")
             self._raw = answer.value
             self._open = True
-            _all.add(self)
+            _all[id(self)] = weakref.ref(self)
         except BaseException:
             self._raw = None
             self._worker.put(lambda: lib.rlf_session_close(answer.value),
@@ -148,6 +149,11 @@ class Native:
     def busy(self) -> bool:
         """A piece of work is not done."""
         return self._pending is not None and not self._pending.done
+
+    @property
+    def viewed(self) -> bool:
+        """There are views of its weights."""
+        return any(view() is not None for view in self.views)
 
     def check_process(self) -> None:
         """A forked process has the memory of the session, and not its threads."""
@@ -271,7 +277,7 @@ class Native:
     def _end(self, answer: _Answer, waits: bool) -> None:
         """The last pieces of work: the functions that the library was given last
         until they are done."""
-        raw, kept, viewed = self._raw, self.kept, len(self.views) > 0
+        raw, kept, viewed = self._raw, self.kept, self.viewed
         self._open, self._pending = False, answer
         if not viewed:
             self._raw = None
@@ -286,6 +292,7 @@ class Native:
 
         self._worker.put(work, answer)
         if not viewed:
+            _all.pop(id(self), None)
             if waits:
                 _ending.add(self._worker.thread)
             self._worker.end()
@@ -296,6 +303,7 @@ class Native:
         raw, self._raw = getattr(self, "_raw", None), None
         if raw is None or finalizing() or getpid() != self._pid:
             return
+        _all.pop(id(self), None)
         kept = self.kept
 
         def work() -> None:
@@ -322,14 +330,15 @@ class inside:
         _inside.natives = _inside.natives[:-1]
 
 
-_all: weakref.WeakSet[Native] = weakref.WeakSet()
+_all: Dict[int, weakref.ref[Native]] = {}  # by their id
 _ending: Set[threading.Thread] = set()  # of sessions that are being closed
 
 
 def _at_exit() -> None:
     """Runs that nobody has closed get their end; what was left alone does not."""
-    for native in list(_all):
-        if not native.busy:
+    for one in list(_all.values()):
+        native = one()
+        if native is not None and not native.busy:
             native.close()
     for thread in list(_ending):
         thread.join()
