@@ -126,6 +126,7 @@ clear_directory(void)
 {
     remove_in_directory("metrics.jsonl");
     remove_in_directory("samples.jsonl");
+    remove_in_directory("ranks.jsonl");
     remove_in_directory("checkpoints");
 }
 
