@@ -14,9 +14,18 @@ typedef struct rlf_compile_setting {
 } rlf_compile_setting;
 
 /* The options that make a program one of its evaluations (evaluation.c). */
+/* A model of a checkpoint that has several. */
+typedef struct rlf_evaluated {
+    const char *name, *model; /* in the program of the run; its directory */
+    bool adapter;
+} rlf_evaluated;
+
 typedef struct rlf_evaluate {
-    const char *model;  /* directory of the model that is evaluated, NULL: as
-                           the program begins with it */
+    const char *model;  /* directory of the model that is evaluated, or of
+                           several; NULL: as the program begins with it */
+    const rlf_evaluated *several; /* of them the one with the name of the
+                                     program's is taken; NULL: it is one */
+    size_t n_several;
     bool adapter;       /* the model is an adapter of the program's model */
     uint32_t samples;   /* answers to each prompt; 0: as the program says */
     double temperature; /* 0: as the program says */

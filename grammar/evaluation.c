@@ -547,13 +547,42 @@ new_call(rlf_sema *s, const char *name, rlf_ast_args *args, rlf_span span)
     return e;
 }
 
+/* Of a checkpoint with several models the one that is called as the program
+ * calls the one that it evaluates; false after a message. */
+static bool
+pick(const slice *w, const reached *model, const char **path, bool *adapter)
+{
+    const rlf_evaluate *o = w->s->options->evaluate;
+    rlf_buf names = {0};
+    *path = o->model;
+    *adapter = o->adapter;
+    if (!o->several)
+        return true;
+    for (size_t i = 0; i < o->n_several; i++) {
+        const rlf_evaluated *one = &o->several[i];
+        if (strcmp(one->name, model->decl->name.text) == 0) {
+            *path = one->model;
+            *adapter = one->adapter;
+            rlf_buf_free(&names);
+            return true;
+        }
+        rlf_buf_printf(&names, "%s%s", i ? ", " : "", one->model);
+    }
+    rlf_diag *diag = rlf_diag_error(
+        w->s->diags, "evaluation", model->decl->name.span,
+        "%s has several models, and none of them is called '%s'", o->model,
+        model->decl->name.text);
+    rlf_diag_hint(w->s->diags, diag, "name one of them: %s", names.p);
+    rlf_buf_free(&names);
+    return false;
+}
+
 /* `lm("MODEL", ...)` with the texts of the model that it stands for; or its
  * model with an adapter. */
 static void
 replace(slice *w, const reached *model)
 {
     rlf_sema *s = w->s;
-    const rlf_evaluate *o = s->options->evaluate;
     static const char *const kept[] = {"template", "tokenizer", "date",
                                        "dtype"};
     const reached *root = model;
@@ -563,18 +592,22 @@ replace(slice *w, const reached *model)
     rlf_span span = value->span;
     rlf_ast_args *args = RLF_NEW(s->arena, rlf_ast_args);
     rlf_ast_expr *from = from_of(value);
-    rlf_ast_expr *path = new_text(s, o->model, span);
-    if (o->adapter && (!from || from->kind == RLF_AST_CALL)) {
+    const char *dir;
+    bool adapter;
+    if (!pick(w, model, &dir, &adapter))
+        return;
+    rlf_ast_expr *path = new_text(s, dir, span);
+    if (adapter && (!from || from->kind == RLF_AST_CALL)) {
         rlf_diag *diag = rlf_diag_error(
             s->diags, "evaluation", span,
             "%s is an adapter, and the program's model '%s' has no directory",
-            o->model, root->decl->name.text);
+            dir, root->decl->name.text);
         rlf_diag_hint(s->diags, diag,
                       "rlflow merge makes a model of both; evaluate that");
         return;
     }
-    RLF_PUSH_IN(s->arena, args, new_arg(NULL, o->adapter ? from : path));
-    if (o->adapter) {
+    RLF_PUSH_IN(s->arena, args, new_arg(NULL, adapter ? from : path));
+    if (adapter) {
         rlf_ast_args *of = RLF_NEW(s->arena, rlf_ast_args);
         RLF_PUSH_IN(s->arena, of, new_arg("from", path));
         RLF_PUSH_IN(s->arena, args,

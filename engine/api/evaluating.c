@@ -71,57 +71,70 @@ last_checkpoint(rlf_session *s, const char *dir, rlf_err *err)
     return last ? rlf_path_join(s->arena, all, last) : NULL;
 }
 
-/* The only model in a checkpoint. */
+/* The path from the root, so that it is one in any directory. */
 static rlf_status
-only_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
+make_whole(rlf_session *s, const char *path, rlf_err *err, const char **out)
+{
+    char here[4096];
+    *out = path;
+    if (*path == '/')
+        return RLF_OK;
+    if (!getcwd(here, sizeof here))
+        return rlf_fail_errno(err, "cannot tell the present directory");
+    *out = rlf_path_join(s->arena, here, path);
+    return RLF_OK;
+}
+
+/* The models in a checkpoint. */
+static rlf_status
+list_models(rlf_session *s, const char *dir, rlf_err *err, rlf_evaluate *out)
 {
     const char **names;
     size_t n, found = 0;
-    rlf_buf list = {0};
     RLF_TRY(rlf_dir_list(dir, s->arena, err, &names, &n));
+    rlf_evaluated *list = RLF_NEW_ARRAY(s->arena, rlf_evaluated, n + 1);
     for (size_t i = 0; i < n; i++) {
         const char *path = rlf_path_join(s->arena, dir, names[i]);
         if (!is_model(s, path))
             continue;
-        rlf_buf_printf(&list, "%s%s", found ? ", " : "", path);
-        found++;
-        *out = path;
+        rlf_evaluated *one = &list[found++];
+        *one = (rlf_evaluated){.name = names[i],
+                               .adapter = rlf_adapter_is(path)};
+        RLF_TRY(make_whole(s, path, err, &one->model));
     }
-    if (found != 1)
+    if (!found) {
         rlf_fail(err, RLF_USER,
-                 found ? "%s has several models"
-                       : "%s is no model, no adapter, no checkpoint and no run",
-                 dir);
-    if (found > 1)
-        rlf_err_hint(err, "name one of them: %s", list.p);
-    else if (!found)
+                 "%s is no model, no adapter, no checkpoint and no run", dir);
         rlf_hub_explain(dir, err);
-    rlf_buf_free(&list);
-    return found == 1 ? RLF_OK : RLF_USER;
+        return RLF_USER;
+    }
+    if (found > 1) {
+        out->several = list;
+        out->n_several = found;
+        return make_whole(s, dir, err, &out->model);
+    }
+    out->model = list->model;
+    out->adapter = list->adapter;
+    return RLF_OK;
 }
 
 static rlf_status
-find_model(rlf_session *s, const char *dir, rlf_err *err, const char **out)
+find_model(rlf_session *s, const char *dir, rlf_err *err, rlf_evaluate *out)
 {
-    *out = dir = rlf_hub_path(dir, dir, s->arena);
+    dir = rlf_hub_path(dir, dir, s->arena);
     if (!rlf_dir_exists(dir)) {
         rlf_fail(err, RLF_USER, "%s is no directory", dir);
         rlf_err_hint(err, "nothing is downloaded%s",
                      rlf_hub_advice(dir, s->arena));
         return RLF_USER;
     }
-    if (!is_model(s, dir)) {
-        const char *last = last_checkpoint(s, dir, err);
-        RLF_TRY(err->status);
-        RLF_TRY(only_model(s, last ? last : dir, err, out));
+    if (is_model(s, dir)) {
+        out->adapter = rlf_adapter_is(dir);
+        return make_whole(s, dir, err, &out->model);
     }
-    char here[4096];
-    if (**out == '/')
-        return RLF_OK;
-    if (!getcwd(here, sizeof here))
-        return rlf_fail_errno(err, "cannot tell the present directory");
-    *out = rlf_path_join(s->arena, here, *out);
-    return RLF_OK;
+    const char *last = last_checkpoint(s, dir, err);
+    RLF_TRY(err->status);
+    return list_models(s, last ? last : dir, err, out);
 }
 
 rlf_result
@@ -136,12 +149,11 @@ rlf_session_evaluate(rlf_session *s, const char *model)
     if (s->graph)
         return rlf_call_refuse(
             s, "an evaluation begins before the program is compiled");
-    const char *path = NULL;
-    if (model && find_model(s, model, &s->err, &path) < 0)
+    rlf_evaluate how = {0};
+    if (model && find_model(s, model, &s->err, &how) < 0)
         return rlf_session_status(s);
     s->calls.evaluating = rlf_calloc(1, sizeof *s->calls.evaluating);
-    s->calls.evaluating->how =
-        (rlf_evaluate){.model = path, .adapter = path && rlf_adapter_is(path)};
+    s->calls.evaluating->how = how;
     return RLF_RESULT_OK;
 }
 
