@@ -527,9 +527,8 @@ RLF_PUBLIC const rlf_answer *rlf_session_answer(rlf_session *session, size_t i);
  * the metrics that are means over answers to data which no step draws. Each
  * step then answers the next rows, and RLF_RESULT_END comes after the last.
  * `model`: the directory of what is evaluated in the place of the model that
- * the program trains: a model, an adapter of the program's, a checkpoint, or a
- * run, of which the last checkpoint, and of several models there the one that
- * has the same name as the program's; NULL: the program's own as it begins.
+ * the program trains: a model, an adapter of the program's, a checkpoint (there
+ * the one of that name), or a run, its last checkpoint; NULL: its own at first.
  * "--n" says how many answers to each prompt, "--temperature" how they are
  * sampled, "--limit" how many rows there are; else the program does. The
  * samples of a step are all its answers. */

@@ -2,6 +2,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/times.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,11 +71,30 @@ put_differences(rlf_record *a, rlf_record *b)
             continue;
         }
         if (other)
-            printf("%s%s\n", kind, strcmp(kind, "samples") == 0 ? "" : "s");
+            printf("%s%s%s\n", kind, strcmp(kind, "samples") == 0 ? "" : "s",
+                   strcmp(kind, "metric") == 0
+                       ? ", the mean of the last tenth of the steps that both "
+                         "have (how many these are)"
+                       : "");
         rlf_cmd_line("  %-26s", d->name);
         put_values(d->a, d->b);
     }
     return i;
+}
+
+/* Says that what differs has changed no number. */
+static void
+put_equal(rlf_record *a, rlf_record *b)
+{
+    const rlf_recorded_difference *d;
+    uint64_t n = rlf_record_run(a)->step, m = rlf_record_run(b)->step;
+    for (size_t i = 0; (d = rlf_record_difference(a, b, i)); i++)
+        if (strcmp(d->kind, "metric") == 0 && strcmp(d->name, "steps") != 0)
+            return;
+    if (n && m)
+        printf("\nall metrics of the %" PRIu64
+               " steps that both have are equal, to the bit\n",
+               n < m ? n : m);
 }
 
 static void
@@ -121,6 +141,8 @@ rlf_cmd_compare(const rlf_command_line *line)
         rlf_cmd_put_run(b);
         if (!put_differences(a, b))
             puts("\nthey do not differ");
+        else
+            put_equal(a, b);
         put_times(a, b);
     }
     rlf_record_close(a);

@@ -163,13 +163,16 @@ compare_programs(rlf_record *a, rlf_record *b)
 
 /* ---- what came of it ---- */
 
-/* "0.8125 (mean of the last 4 steps)". */
+/* "0.8125 (last 4)": the mean of the last tenth of the values until that step. */
 static const char *
-outcome(rlf_record *a, const rlf_metric_column *c)
+outcome(rlf_record *a, const rlf_metric_column *c, uint64_t until)
 {
     enum { PART = 10 };
-    size_t n = c->value.count, last = n < PART ? 1 : n / PART, count = 0;
+    size_t n = c->value.count, count = 0;
     double sum = 0;
+    while (n && c->step.data[n - 1] > until)
+        n--;
+    size_t last = n < PART ? 1 : n / PART;
     if (!n)
         return NULL;
     for (size_t i = n - last; i < n; i++)
@@ -206,10 +209,21 @@ first_difference(const rlf_metric_column *x, const rlf_metric_column *y)
     return 0;
 }
 
+static size_t
+steps_until(const rlf_metric_column *c, uint64_t step)
+{
+    size_t n = c->step.count;
+    while (n && c->step.data[n - 1] > step)
+        n--;
+    return n;
+}
+
 static void
 compare_metrics(rlf_record *a, rlf_record *b)
 {
-    uint64_t first = 0;
+    uint64_t first = 0, until = a->metrics.last < b->metrics.last
+                                    ? a->metrics.last
+                                    : b->metrics.last;
     for (size_t i = 0; i < a->metrics.columns.count; i++) {
         const rlf_metric_column *x = &a->metrics.columns.data[i];
         const rlf_metric_column *y = rlf_metric_find(b, x->name);
@@ -217,13 +231,14 @@ compare_metrics(rlf_record *a, rlf_record *b)
             continue;
         uint64_t at = y ? first_difference(x, y) : 0;
         first = at && (!first || at < first) ? at : first;
-        if (!y || at || x->step.count != y->step.count)
-            add(a, "metric", x->name, outcome(a, x), y ? outcome(a, y) : NULL);
+        if (!y || at || steps_until(x, until) != steps_until(y, until))
+            add(a, "metric", x->name, outcome(a, x, until),
+                y ? outcome(a, y, until) : NULL);
     }
     for (size_t i = 0; i < b->metrics.columns.count; i++) {
         const rlf_metric_column *y = &b->metrics.columns.data[i];
         if (!rlf_metric_is_time(y->name) && !rlf_metric_find(a, y->name))
-            add(a, "metric", y->name, NULL, outcome(a, y));
+            add(a, "metric", y->name, NULL, outcome(a, y, until));
     }
     if (first) {
         const char *step = rlf_arena_printf(a->compared, "%" PRIu64, first);
