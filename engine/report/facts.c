@@ -85,6 +85,7 @@ put_sources(rlf_page *page, rlf_record *r)
         rlf_page_text(page, in->name);
         rlf_page_member(page, "part", in->part);
         rlf_page_member(page, "copy", in->copy);
+        rlf_page_member(page, "path", in->path ? in->path : in->copy);
         rlf_page_puts(page, ",\"text\":");
         rlf_page_text_of(page, text, n < MOST ? n : MOST);
         rlf_page_puts(page, "}");

@@ -216,7 +216,12 @@ put_gpus(doctor *d)
         return;
     }
     if (cuda->count(&n, &err) < 0) {
-        row(d, "GPUs", "%s", err.sentence);
+        bool driver = access("/dev/nvidiactl", F_OK) == 0 ||
+                      access("/dev/dxg", F_OK) == 0;
+        bool built = strncmp(err.sentence, "no GPU", 6) == 0;
+        row(d, "GPUs", "%s",
+            built && !driver ? "none: no driver of NVIDIA is loaded here"
+                             : err.sentence);
         return;
     }
     for (int i = 0; i < n; i++) {

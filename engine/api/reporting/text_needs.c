@@ -144,8 +144,9 @@ put_lanes(const rlf_session *s, const rlf_memory *memory, rlf_buf *out)
         if (!told)
             rlf_buf_printf(
                 out,
-                "\nlanes: what partial sums of gradients take on rank 0, and "
-                "adding them in an update\n%-42s %-12s %s\n",
+                "\nlanes: partial sums of gradients, which an update adds in "
+                "an order that no number of\nranks changes; what they take "
+                "on rank 0\n%-42s %-12s %s\n",
                 "", "     memory", "read, written");
         told = true;
         rlf_buf_printf(out, "%-16s %3d lanes, %3d here      ", row->owner,

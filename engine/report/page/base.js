@@ -102,6 +102,7 @@ function number(x, digits = 4) {
   if (Number.isNaN(x)) return "not finite";
   if (x === 0) return "0";
   const size = Math.abs(x);
+  if (size < 1e-12) digits = 2; // a zero that was rounded
   if (size >= 1e6 || size < 1e-4) {
     return x.toExponential(digits - 2).replace(/\.?0+e/, "e").replace("e+", "e");
   }

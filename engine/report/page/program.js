@@ -64,7 +64,7 @@ function programOf(run) {
       : h("p", { class: "empty", text: "The run has kept no copy of its program." })),
     h("div", {}, run.parameters.length ? h("h3", { text: "Parameters" }) : null, parametersTable(run),
       hooks.length ? h("h3", { text: "Hooks" }) : null,
-      hooks.map((x, i) => h("div", {}, h("p", { class: "path" }, shown(x.name + ": " + x.copy.replace(/^inputs\//, ""))),
+      hooks.map((x, i) => h("div", {}, h("p", { class: "path" }, shown(x.name + ": " + x.path)),
         listing(x.text, x.copy, `hook-${run.number}-${i}`))))));
   if (imports.length) out.append(h("h3", { text: "Imports" }), ...imports.map((x, i) => sourceFold(run, x, i)));
   if (run.plan) {
