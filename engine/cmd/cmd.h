@@ -123,6 +123,11 @@ int rlf_cmd_end(rlf_session *session, rlf_result result);
 int rlf_cmd_end_saying(rlf_session *session, rlf_result result,
                        const char *more);
 
+/* Of the directory of a run its last checkpoint, or of a checkpoint, the only
+ * model there that writes text: its directory, of the heap; NULL: it is neither,
+ * or there are several or none. */
+char *rlf_cmd_model_of(const char *directory);
+
 /* In which order metrics are shown: 0 the reward, then what says how good the
  * model is, all else that the program reports, what the engine does, and last
  * losses and gradients: RLF_CMD_METRIC_RANKS in all. */

@@ -424,8 +424,8 @@ wrong(const char *what, const char *hint)
     return 2;
 }
 
-int
-rlf_cmd_generate(const rlf_command_line *line)
+static int
+generate(const rlf_command_line *line)
 {
     const rlf_option_value *o = line->options;
     bool many = o[RLF_OPTION_BATCH].given;
@@ -455,4 +455,22 @@ rlf_cmd_generate(const rlf_command_line *line)
     return many    ? batch(s, line, &w)
            : talks ? chat(s, line, &w)
                    : single(s, line, &w);
+}
+
+/* A run, or a checkpoint, stands for its model. */
+int
+rlf_cmd_generate(const rlf_command_line *line)
+{
+    char *model = line->n_files ? rlf_cmd_model_of(line->files[0]) : NULL;
+    if (!model)
+        return generate(line);
+    rlf_command_line other = *line;
+    const char **files = rlf_calloc(line->n_files, sizeof *files);
+    memcpy(files, line->files, line->n_files * sizeof *files);
+    files[0] = model;
+    other.files = files;
+    int status = generate(&other);
+    free(files);
+    free(model);
+    return status;
 }

@@ -1,8 +1,11 @@
 /* What commands about the directories of runs share: opening, notes, ending. */
 #include "engine/cmd/cmd.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Prints notes of a record, what it left out, to the standard error. */
 static void
@@ -46,4 +49,83 @@ rlf_cmd_put_run(rlf_record *r)
         rlf_cmd_put_text(run->why, stdout);
         putchar('\n');
     }
+}
+
+/* ---- the model of a run ---- */
+
+static char *
+join(const char *directory, const char *name)
+{
+    rlf_buf path = {0};
+    rlf_buf_printf(&path, "%s/%s", directory, name);
+    return path.p;
+}
+
+/* Is it the directory of a causal language model, and not of one with another
+ * head? */
+static bool
+writes_text(const char *directory)
+{
+    char *path = join(directory, "config.json"), text[1 << 14];
+    struct stat about;
+    bool is = false;
+    FILE *f = stat(path, &about) == 0 && S_ISREG(about.st_mode)
+                  ? fopen(path, "r")
+                  : NULL;
+    if (f) {
+        size_t n = fread(text, 1, sizeof text - 1, f);
+        text[n] = 0;
+        is = strstr(text, "ForCausalLM\"") || strstr(text, "LMHeadModel\"");
+        fclose(f);
+    }
+    free(path);
+    return is;
+}
+
+/* The last checkpoint of a run, or the directory itself. */
+static char *
+checkpoint_of(const char *directory)
+{
+    char *all = join(directory, "checkpoints"), *last = NULL;
+    DIR *dir = opendir(all);
+    for (const struct dirent *e; dir && (e = readdir(dir));)
+        if (strncmp(e->d_name, "step-", 5) == 0 &&
+            (!last || strcmp(e->d_name, last) > 0)) {
+            free(last);
+            last = strdup(e->d_name);
+        }
+    if (dir)
+        closedir(dir);
+    char *path = last ? join(all, last) : strdup(directory);
+    free(last);
+    free(all);
+    return path;
+}
+
+char *
+rlf_cmd_model_of(const char *directory)
+{
+    char *own = join(directory, "config.json"), *found = NULL;
+    struct stat about;
+    bool is_model = stat(own, &about) == 0;
+    free(own);
+    if (is_model)
+        return NULL;
+    char *checkpoint = checkpoint_of(directory);
+    DIR *dir = checkpoint ? opendir(checkpoint) : NULL;
+    size_t n = 0;
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        char *path = join(checkpoint, e->d_name);
+        if (e->d_name[0] != '.' && writes_text(path) && n++ == 0)
+            found = path;
+        else
+            free(path);
+    }
+    if (dir)
+        closedir(dir);
+    free(checkpoint);
+    if (n == 1)
+        return found;
+    free(found);
+    return NULL;
 }
