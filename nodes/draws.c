@@ -179,7 +179,7 @@ put_draw(const rlf_draws *d, const rlf_drawn_token *draw,
     rlf_buf_printf(fact,
                    ",\"rank\":%u,\"vocabulary\":%u,\"left_by_top_k\":%u,"
                    "\"left_by_top_p\":%u,\"left\":%u",
-                   draw->rank, d->vocab, draw->kept[0], draw->kept[1],
+                   draw->rank + 1, d->vocab, draw->kept[0], draw->kept[1],
                    draw->kept[2]);
     put_member(fact, "mass_left", draw->mass);
     put_member(fact, "from", draw->from);

@@ -21,7 +21,7 @@ typedef struct rlf_likely_token {
 typedef struct rlf_drawn_token {
     bool known;
     double uniform;
-    uint32_t rank; /* tokens that are likelier than the one drawn */
+    uint32_t rank; /* number of tokens that are likelier than the one drawn */
     uint32_t kept[3]; /* tokens that are left by top_k, then top_p, then min_p */
     double mass;      /* the probability of all that are left */
     double from, to;  /* the part of [0, 1), in the order of ids, that draws it */

@@ -162,30 +162,63 @@ add_numbers(const rlf_sample_trace *trace, const rlf_traced_row *at,
         rlf_sample_trace_numbers(trace->graph, column, row, fact);
 }
 
-/* What the model gives of the sample, and the loss's derivatives by that. */
+/* A value that the model gives of the sample, column `given`, and output
+ * `derivative` of the loss's program. */
+static void
+add_value(const rlf_update *u, const rlf_sample_trace *trace,
+          const rlf_traced_row *at, const rlf_operations *all,
+          const char *name, int given, int derivative, const char *between,
+          rlf_buf *fact)
+{
+    const rlf_loss *loss = u->call->node->loss;
+    rlf_buf_printf(fact, "%s{\"name\":", between);
+    rlf_buf_json(fact, name, strlen(name));
+    for (size_t i = 0; i < loss->program->ops.count; i++) {
+        const rlf_expr_op *o = &loss->program->ops.data[i];
+        if (o->code == RLF_EXPR_INPUT && o->index == given) {
+            rlf_sample_trace_place(trace->graph, o->span, fact);
+            break;
+        }
+    }
+    rlf_buf_puts(fact, ",\"given\":{\"of\":\"model\"");
+    add_numbers(trace, at, &u->inputs[given], fact);
+    rlf_buf_puts(fact, "},\"derivative\":{\"of\":\"loss\"");
+    add_numbers(trace, at,
+                &all->values[loss->program->outputs.data[derivative].op], fact);
+    rlf_buf_puts(fact, "}}");
+}
+
+static bool
+is_at(const rlf_update *u, const rlf_sample_trace *trace,
+      const rlf_traced_row *at, int input)
+{
+    uint32_t row;
+    return rlf_sample_trace_below(trace, at, u->inputs[input].space, &row);
+}
+
+/* What the model gives of the sample, also what the loss makes of all words of
+ * the vocabulary, and the loss's derivatives by that. */
 static void
 add_live(const rlf_update *u, const rlf_sample_trace *trace,
          const rlf_traced_row *at, const rlf_operations *all, rlf_buf *fact)
 {
     const rlf_loss *loss = u->call->node->loss;
-    const char *between = "";
-    uint32_t row;
+    int n = 0;
     rlf_buf_puts(fact, ",\"live\":[");
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        if (live->input < 0 || live->gradient < 0 ||
-            !rlf_sample_trace_below(trace, at, u->inputs[live->input].space,
-                                    &row))
-            continue;
-        rlf_buf_printf(fact, "%s{\"name\":\"%s\",\"given\":{\"of\":\"%s\"",
-                       between, live->class->name, live->class->name);
-        add_numbers(trace, at, &u->inputs[live->input], fact);
-        rlf_buf_puts(fact, "},\"derivative\":{\"of\":\"loss\"");
-        add_numbers(
-            trace, at,
-            &all->values[loss->program->outputs.data[live->gradient].op], fact);
-        rlf_buf_puts(fact, "}}");
-        between = ",";
+        if (live->input >= 0 && live->gradient >= 0 &&
+            is_at(u, trace, at, live->input))
+            add_value(u, trace, at, all, live->class->name, live->input,
+                      live->gradient, n++ ? "," : "", fact);
+    }
+    for (int k = 0; k < loss->n_words; k++) {
+        const rlf_vocab_program *w = &loss->words[k];
+        for (size_t i = 0; i < w->program->outputs.count; i++)
+            if (w->derivative && is_at(u, trace, at, w->result[i]))
+                add_value(u, trace, at, all,
+                          loss->program->inputs.data[w->result[i]].name,
+                          w->result[i], w->derivative[i], n++ ? "," : "", fact);
     }
     rlf_buf_putc(fact, ']');
 }

@@ -582,6 +582,7 @@ ready(rlf_session *s)
         rlf_stop_unwatch(s);
     rlf_locale_leave(before);
     if (status < 0) {
+        rlf_retraced_hint(s, &s->err);
         rlf_evaluating_place(s, &s->err);
         return rlf_session_result(status);
     }

@@ -437,6 +437,8 @@ rlf_session_origin(const rlf_session *s)
 rlf_status rlf_retraced_begin(rlf_session *session, rlf_err *err);
 /* After a step: RLF_USER if it was the one, and had no such sample. */
 rlf_status rlf_retraced_step(rlf_session *session, rlf_err *err);
+/* Replaces a hint to go on with other inputs, which such a session cannot. */
+void rlf_retraced_hint(const rlf_session *session, rlf_err *err);
 void rlf_retraced_close(rlf_session *session);
 
 /* ---- all calls (calling.c) ---- */

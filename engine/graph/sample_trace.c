@@ -42,7 +42,8 @@ rlf_sample_trace_new(rlf_arena *arena, const rlf_graph *graph, uint32_t step,
 {
     rlf_sample_trace *t = RLF_NEW(arena, rlf_sample_trace);
     *t = (rlf_sample_trace){
-        .graph = graph, .step = step, .set = set, .number = number};
+        .graph = graph, .step = step, .set = set, .number = number,
+        .least = UINT64_MAX};
     pthread_mutex_init(&t->mutex, NULL);
     t->domain = RLF_NEW_ARRAY(arena, bool, graph->domains.list.count);
     int from = chosen_from(graph, set);
@@ -149,6 +150,22 @@ rlf_sample_trace_begin(const rlf_graph *graph, const char *kind,
                        (unsigned long long)iteration);
 }
 
+/* The text of an expression: its span ends with its last argument, so that a
+ * parenthesis may be missing. */
+static void
+put_source(const char *text, size_t n, rlf_buf *fact)
+{
+    rlf_buf whole = {0};
+    int open = 0;
+    rlf_buf_add(&whole, text, n);
+    for (size_t i = 0; i < n; i++)
+        open += (text[i] == '(') - (text[i] == ')');
+    for (; open > 0; open--)
+        rlf_buf_putc(&whole, ')');
+    rlf_buf_json(fact, whole.p, whole.n);
+    rlf_buf_free(&whole);
+}
+
 void
 rlf_sample_trace_place(const rlf_graph *graph, rlf_span span, rlf_buf *fact)
 {
@@ -160,7 +177,7 @@ rlf_sample_trace_place(const rlf_graph *graph, rlf_span span, rlf_buf *fact)
     rlf_buf_json(fact, at.path, strlen(at.path));
     rlf_buf_printf(fact, ",\"line\":%u,\"column\":%u,\"source\":", at.line,
                    at.column);
-    rlf_buf_json(fact, source->text + span.first, span.last - span.first);
+    put_source(source->text + span.first, span.last - span.first, fact);
     const rlf_source_use *use = rlf_sources_used(graph->sources, span);
     if (!use)
         return;

@@ -8,6 +8,7 @@
  *
  *   prompt      what the model read (nodes/generate.c)
  *   token       a token, and how it was drawn (nodes/generate.c)
+ *   response    prompt and response, where that was given (engine/sched)
  *   hook        a call of a user's function, with the lines that ran
  *               (nodes/hook.c)
  *   values      a column of a node, at the sample (engine/sched)
@@ -40,6 +41,8 @@ typedef struct rlf_sample_trace {
     bool *domain; /* per domain: the samples of one of these sets */
     rlf_mutex mutex; /* entered for what follows */
     bool found;      /* a rank has made it */
+    uint64_t least, most; /* numbers of the samples that its set has in the
+                             step; least > most: none are known */
     rlf_buf facts;   /* JSON objects with commas between them */
     RLF_VEC(uint64_t) hashes; /* of the facts, each of which is there once */
 } rlf_sample_trace;

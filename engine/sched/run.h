@@ -211,7 +211,8 @@ typedef rlf_status (*rlf_take_lines)(void *arg, const char *lines, size_t n,
 rlf_status rlf_run_samples(const rlf_run *run, uint32_t most,
                            rlf_take_lines take, void *arg, rlf_err *err);
 /* The set that these lines call so, or, if name is NULL, the first that does not
- * only serve metrics; -1: there is none. */
+ * only serve metrics; else the set of given responses that the program calls
+ * so, or the first; -1: there is none. */
 int rlf_sampled_set(const rlf_graph *graph, const char *name);
 /* A named number of each sample, or of each token: that of token t of a sample
  * is at rows->tokens->offset[row] + t. */

@@ -109,6 +109,20 @@ put_name(const rlf_graph *graph, int value, rlf_buf *name)
         rlf_buf_printf(name, ".%d", number);
 }
 
+/* The first set of given responses that the program calls so, and not a part of
+ * one; -1: there is none. */
+static int
+given_set(const rlf_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->sets.count; i++) {
+        const rlf_set *set = &graph->sets.data[i];
+        if (set->kind == RLF_SET_WRITTEN && set->origin < 0 &&
+            (!name || strcmp(set->name, name) == 0))
+            return (int)i;
+    }
+    return -1;
+}
+
 int
 rlf_sampled_set(const rlf_graph *graph, const char *name)
 {
@@ -124,7 +138,7 @@ rlf_sampled_set(const rlf_graph *graph, const char *name)
             found = value->set;
         rlf_buf_free(&own);
     }
-    return found;
+    return found < 0 ? given_set(graph, name) : found;
 }
 
 static rlf_status

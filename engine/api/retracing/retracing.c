@@ -204,6 +204,20 @@ rlf_session_sample_from(const rlf_session *s)
 
 /* ---- while it runs ---- */
 
+void
+rlf_retraced_hint(const rlf_session *s, rlf_err *err)
+{
+    if (!s->retraced.directory || !strstr(err->hint, "--accept"))
+        return;
+    char *rest = strstr(err->hint, ", or go on");
+    *(rest ? rest : err->hint) = 0;
+    if (!rest)
+        rlf_err_hint(err,
+                     "put back what the run has read: %s/inputs has copies of "
+                     "all files but large ones",
+                     s->retraced.directory);
+}
+
 rlf_status
 rlf_retraced_begin(rlf_session *s, rlf_err *err)
 {
@@ -211,34 +225,13 @@ rlf_retraced_begin(rlf_session *s, rlf_err *err)
         return RLF_OK;
     int set = rlf_sampled_set(s->graph, s->retraced.set);
     if (set < 0)
-        return rlf_fail(err, RLF_USER, "the program samples no set%s%s%s",
-                        s->retraced.set ? " '" : "",
+        return rlf_fail(err, RLF_USER, "the program has no responses%s%s%s",
+                        s->retraced.set ? " that it calls '" : "",
                         s->retraced.set ? s->retraced.set : "",
                         s->retraced.set ? "'" : "");
     s->retraced.trace = rlf_sample_trace_new(
         s->arena, s->graph, s->retraced.step, set, s->retraced.sample);
     return RLF_OK;
-}
-
-/* The numbers of the samples that the step has. */
-static void
-hint_numbers(rlf_session *s, rlf_err *err)
-{
-    const char *line;
-    json_int_t first = 0, last = -1;
-    for (size_t i = 0; (line = rlf_session_sample(s, i)); i++) {
-        json_t *one = json_loads(line, 0, NULL);
-        const char *set = json_string_value(json_object_get(one, "set"));
-        json_int_t number = json_integer_value(json_object_get(one, "sample"));
-        if (!s->retraced.set || (set && strcmp(set, s->retraced.set) == 0)) {
-            first = last < 0 || number < first ? number : first;
-            last = number > last ? number : last;
-        }
-        json_decref(one);
-    }
-    if (last >= 0)
-        rlf_err_hint(err, "it has %lld to %lld", (long long)first,
-                     (long long)last);
 }
 
 rlf_status
@@ -249,7 +242,8 @@ rlf_retraced_step(rlf_session *s, rlf_err *err)
         return RLF_OK;
     rlf_fail(err, RLF_USER, "step %u has no sample %" PRIu64 " of '%s'",
              t->step, t->number, s->graph->sets.data[t->set].name);
-    hint_numbers(s, err);
+    if (t->least <= t->most)
+        rlf_err_hint(err, "it has %" PRIu64 " to %" PRIu64, t->least, t->most);
     return RLF_USER;
 }
 
@@ -268,7 +262,7 @@ line_of(rlf_session *s)
 {
     const char *line;
     for (size_t i = 0; (line = rlf_session_sample(s, i)); i++) {
-        json_t *one = json_loads(line, 0, NULL);
+        json_t *one = json_loads(line, JSON_ALLOW_NUL, NULL);
         const char *set = json_string_value(json_object_get(one, "set"));
         bool is = (uint64_t)json_integer_value(
                       json_object_get(one, "sample")) == s->retraced.sample &&
@@ -293,11 +287,13 @@ put_recorded(rlf_session *s, const char *line, rlf_buf *out)
                           ? NULL
                           : rlf_record_text(record, i, RLF_SAMPLE_LINE, &n);
     rlf_buf differ = {0};
+    bool same = was && line && strlen(line) == n && memcmp(line, was, n) == 0;
     rlf_buf_printf(out, ",\n\"recorded\":{\"sample\":%s",
-                   !was                                 ? "null"
-                   : line && strlen(line) == n &&
-                           memcmp(line, was, n) == 0 ? "true"
-                                                     : "false");
+                   !was   ? "null"
+                   : same ? "true"
+                          : "false");
+    if (was && !same)
+        rlf_buf_printf(out, ",\"line\":%.*s", (int)n, was);
     const rlf_recorded_metric *m;
     for (size_t k = 0; (m = rlf_record_metric(record, k)); k++) {
         size_t at = 0;
@@ -362,7 +358,8 @@ rlf_session_sample_trace(rlf_session *s, int json)
     if (json) {
         rlf_buf_add(&s->retraced.text, all.p, all.n);
     } else {
-        json_t *trace = json_loadb(all.p, all.n, JSON_DECODE_INT_AS_REAL, NULL);
+        json_t *trace = json_loadb(
+            all.p, all.n, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
         RLF_ASSERT(trace);
         rlf_retraced_print(trace, &s->retraced.text);
         json_decref(trace);

@@ -31,17 +31,6 @@ is(const json_t *fact, const char *kind)
 
 /* ---- pieces of lines ---- */
 
-/* Parentheses that the text of an expression leaves open: its place ends with
- * its last argument. */
-static int
-unclosed(const char *text)
-{
-    int open = 0;
-    for (; *text; text++)
-        open += (*text == '(') - (*text == ')');
-    return open;
-}
-
 /* A text in a line: white space as a blank, and no more than so many bytes. */
 static void
 put_short(const char *text, size_t most, rlf_buf *out)
@@ -54,8 +43,6 @@ put_short(const char *text, size_t most, rlf_buf *out)
         else if (line.n && line.p[line.n - 1] != ' ')
             rlf_buf_putc(&line, ' ');
     }
-    for (int open = unclosed(line.p ? line.p : ""); open > 0; open--)
-        rlf_buf_putc(&line, ')');
     rlf_str all = {line.p ? line.p : "", line.n};
     size_t cut = rlf_str_cut(all, most);
     rlf_buf_shown(out, all.p, cut);
@@ -76,7 +63,8 @@ fill_to(rlf_buf *out, size_t from, size_t column)
 enum {
     NUMBER_COLUMN = 54, /* in which numbers begin */
     LINE = 100,
-    TEXT_MOST = 48, /* bytes of an expression, of a line of Lua, of a value */
+    TEXT_MOST = 49, /* bytes of an expression, of a line of Lua, of a value */
+    SHORT_MOST = 32,
     SOURCE_MOST = 72,
     VALUE_MOST = 200,
 };
@@ -93,8 +81,8 @@ put_numbers(const json_t *values, size_t from, rlf_buf *out)
             from = out->n;
             fill_to(out, from, NUMBER_COLUMN);
         }
-        if (json_is_number(x))
-            rlf_buf_printf(out, " %.6g", json_number_value(x));
+        if (json_is_number(x)) /* 0 + -0 is 0 */
+            rlf_buf_printf(out, " %.6g", 0 + json_number_value(x));
         else
             rlf_buf_puts(out, " nan");
     }
@@ -110,19 +98,26 @@ put_place(const json_t *fact, rlf_buf *out)
                      number_of(fact, "line"));
 }
 
-/* A token between quotes, with escapes. */
+/* A text between quotes, with escapes. */
+static void
+put_quoted(const json_t *o, const char *name, rlf_buf *out)
+{
+    const json_t *text = json_object_get(o, name);
+    rlf_buf_json(out, text_of(o, name), json_string_length(text));
+}
+
 static void
 put_token(const json_t *token, rlf_buf *out)
 {
-    const char *text = text_of(token, "text");
-    rlf_buf_json(out, text, strlen(text));
+    put_quoted(token, "text", out);
 }
 
 /* ---- prompt and tokens ---- */
 
 static void
-put_prompt(const json_t *fact, rlf_buf *out)
+put_prompt(const json_t *facts, const json_t *fact, rlf_buf *out)
 {
+    (void)facts;
     const json_t *tokens = json_object_get(fact, "tokens");
     rlf_buf_putc(out, '\n');
     rlf_buf_line(out, "prompt: %zu tokens of %s", json_array_size(tokens),
@@ -161,15 +156,32 @@ put_prompt(const json_t *fact, rlf_buf *out)
                           : "; it was cut off\n");
 }
 
+/* A response that no model has sampled. */
+static void
+put_given(const json_t *facts, const json_t *fact, rlf_buf *out)
+{
+    (void)facts;
+    const json_t *ids = json_object_get(fact, "ids");
+    rlf_buf_puts(out, "\nresponse, as it was given:");
+    put_place(fact, out);
+    rlf_buf_puts(out, "\n  ");
+    put_quoted(fact, "prompt", out);
+    rlf_buf_puts(out, "\n  ");
+    put_quoted(fact, "response", out);
+    rlf_buf_puts(out, "\n  tokens");
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        rlf_buf_printf(out, " %.0f", json_number_value(json_array_get(ids, i)));
+    rlf_buf_putc(out, '\n');
+}
+
 static void
 put_response(const json_t *trace, rlf_buf *out)
 {
     const json_t *line = json_object_get(trace, "line");
-    const char *text = text_of(line, "response");
     if (!json_is_object(line))
         return;
     rlf_buf_puts(out, "  ");
-    rlf_buf_json(out, text, strlen(text));
+    put_quoted(line, "response", out);
     rlf_buf_putc(out, '\n');
 }
 
@@ -198,12 +210,14 @@ put_draw(const json_t *fact, rlf_buf *out)
     put_token(fact, out);
     fill_to(out, from, 30);
     rlf_buf_printf(out, "%-13.6g ", number_of(fact, "logprob"));
-    if (!isnan(uniform))
+    if (isnan(uniform))
+        rlf_buf_printf(out, "%-10s", "none");
+    else
         rlf_buf_printf(out, "%-10.6f", uniform);
     if (!isnan(number_of(fact, "from")))
         rlf_buf_printf(out, "%.4f..%.4f  %4.0f  %5.0f of %-6.0f",
                        number_of(fact, "from"), number_of(fact, "to"),
-                       number_of(fact, "rank") + 1, number_of(fact, "left"),
+                       number_of(fact, "rank"), number_of(fact, "left"),
                        number_of(fact, "vocabulary"));
     put_likely(json_object_get(fact, "likely"), out);
     rlf_buf_putc(out, '\n');
@@ -230,6 +244,15 @@ put_draws(const json_t *facts, rlf_buf *out)
 
 /* ---- hooks ---- */
 
+/* Numbers, as those of each token. */
+static void
+put_list(const json_t *list, rlf_buf *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        rlf_buf_printf(out, "%s%.6g", i ? " " : "",
+                       json_number_value(json_array_get(list, i)));
+}
+
 /* Names with their values: numbers, or texts as Lua would print them. */
 static void
 put_values(const json_t *values, rlf_buf *out)
@@ -243,6 +266,8 @@ put_values(const json_t *values, rlf_buf *out)
             rlf_buf_printf(out, "%.6g", json_number_value(value));
         else if (json_is_string(value))
             put_short(json_string_value(value), VALUE_MOST, out);
+        else if (json_is_array(value))
+            put_list(value, out);
         else
             rlf_buf_puts(out, "none");
     }
@@ -288,12 +313,17 @@ put_ran(const json_t *line, rlf_buf *out)
 }
 
 static void
-put_hook(const json_t *fact, rlf_buf *out)
+put_hook(const json_t *facts, const json_t *fact, rlf_buf *out)
 {
+    (void)facts;
     size_t i;
     const json_t *line;
     rlf_buf_putc(out, '\n');
     rlf_buf_line(out, "hook %s", text_of(fact, "name"));
+    if (number_of(fact, "samples") > 1)
+        rlf_buf_printf(out, ", which gets %.0f samples: this is samples[%.0f]",
+                       number_of(fact, "samples"),
+                       number_of(fact, "index") + 1);
     put_place(fact, out);
     rlf_buf_putc(out, '\n');
     json_array_foreach(json_object_get(fact, "lines"), i, line)
@@ -318,10 +348,14 @@ put_terms(const json_t *terms, rlf_buf *out)
     json_array_foreach(terms, i, term)
     {
         size_t from = out->n;
+        const char *source = text_of(term, "source");
         rlf_buf_puts(out, "  ");
         if (*text_of(term, "within"))
             rlf_buf_line(out, "%s: ", text_of(term, "within"));
-        put_short(text_of(term, "source"), TEXT_MOST, out);
+        if (strncmp(source, "minimize ", 9) == 0)
+            rlf_buf_puts(out, "with all that is minimized before");
+        else
+            put_short(source, TEXT_MOST, out);
         put_numbers(json_object_get(term, "values"), from, out);
     }
 }
@@ -350,7 +384,10 @@ put_live(const json_t *live, rlf_buf *out)
     json_array_foreach(live, i, one)
     {
         size_t from = out->n;
-        rlf_buf_line(out, "  %s, as it is now", text_of(one, "name"));
+        rlf_buf_puts(out, "  ");
+        put_short(text_of(one, *text_of(one, "source") ? "source" : "name"),
+                  SHORT_MOST, out);
+        rlf_buf_puts(out, ", as it is now");
         put_numbers(json_object_get(json_object_get(one, "given"), "values"),
                     from, out);
         from = out->n;
@@ -361,8 +398,25 @@ put_live(const json_t *live, rlf_buf *out)
     }
 }
 
+/* A loop carries an update out several times: which time this is, of those that
+ * read the sample. */
 static void
-put_update(const json_t *fact, rlf_buf *out)
+put_turn(const json_t *facts, const json_t *fact, rlf_buf *out)
+{
+    size_t i, all = 0, own = 0;
+    const json_t *other;
+    json_array_foreach(facts, i, other)
+    {
+        all += is(other, "update") &&
+               number_of(other, "node") == number_of(fact, "node");
+        own = other == fact ? all : own;
+    }
+    if (all > 1)
+        rlf_buf_printf(out, ", time %zu of %zu", own, all);
+}
+
+static void
+put_update(const json_t *facts, const json_t *fact, rlf_buf *out)
 {
     double own = number_of(fact, "gradient"),
            all = number_of(fact, "gradient_of_all"),
@@ -370,6 +424,7 @@ put_update(const json_t *fact, rlf_buf *out)
     rlf_buf_putc(out, '\n');
     rlf_buf_line(out, "update of %s, on %.0f samples", text_of(fact, "model"),
                  number_of(fact, "samples"));
+    put_turn(facts, fact, out);
     put_place(fact, out);
     rlf_buf_putc(out, '\n');
     put_terms(json_object_get(fact, "terms"), out);
@@ -386,6 +441,15 @@ put_update(const json_t *fact, rlf_buf *out)
 }
 
 /* ---- all of it ---- */
+
+/* A line of samples.jsonl. */
+static void
+put_line(const char *what, const json_t *line, rlf_buf *out)
+{
+    char *text = json_dumps(line, JSON_COMPACT);
+    rlf_buf_line(out, "%s: %s\n", what, text ? text : "none");
+    free(text);
+}
 
 static void
 put_head(const json_t *trace, rlf_buf *out)
@@ -408,6 +472,10 @@ put_head(const json_t *trace, rlf_buf *out)
         rlf_buf_line(out, "%s%s", i ? ", " : ", not ",
                      json_string_value(json_array_get(different, i)));
     rlf_buf_putc(out, '\n');
+    if (json_is_false(sample)) {
+        put_line("recorded", json_object_get(recorded, "line"), out);
+        put_line("now", json_object_get(trace, "line"), out);
+    }
 }
 
 /* Is it of no loop, or of a turn whose update reads the sample? */
@@ -455,18 +523,18 @@ rlf_retraced_print(const json_t *trace, rlf_buf *out)
 {
     static const struct {
         const char *kind;
-        void (*put)(const json_t *fact, rlf_buf *out);
-    } kinds[] = {{"prompt", put_prompt}, {"hook", put_hook},
-                 {"update", put_update}};
+        void (*put)(const json_t *facts, const json_t *fact, rlf_buf *out);
+    } kinds[] = {{"prompt", put_prompt}, {"response", put_given},
+                 {"hook", put_hook}, {"update", put_update}};
     const json_t *facts = json_object_get(trace, "facts");
     put_head(trace, out);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         for (size_t i = 0; i < json_array_size(facts);) {
             const json_t *fact = json_array_get(facts, i);
             if (is(fact, kinds[k].kind))
-                kinds[k].put(fact, out);
+                kinds[k].put(facts, fact, out);
             /* arithmetic stands between hooks and updates */
-            if (k == 1 && (is(fact, "arithmetic") || is(fact, "values")))
+            if (k == 2 && (is(fact, "arithmetic") || is(fact, "values")))
                 put_node(facts, &i, out);
             else
                 i++;
