@@ -26,8 +26,23 @@ number(const rlf_node *node, const char *name, double fallback)
     return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : fallback;
 }
 
-/* Rows of a domain that no set has set: as many as of the least that goes down
- * to it. */
+static double rows_of(const walk *w, int domain);
+
+/* Rows of a domain as far as one that goes down to it, and is not its owner,
+ * bounds them: of each of its own prompts as many as there. */
+static double
+rows_below(const walk *w, const rlf_domain *d, int up)
+{
+    const rlf_domain *whole = rlf_domains_get(&w->graph->domains, up);
+    double rows = rows_of(w, up);
+    if (d->owner < 0 || whole->owner < 0)
+        return rows;
+    double each = rows / rows_of(w, whole->owner);
+    return isfinite(each) ? least(rows, rows_of(w, d->owner) * each) : rows;
+}
+
+/* Rows of a domain that no set has set: as many as the least of those that go
+ * down to it lets be. Prompts alone do not bound their samples. */
 static double
 rows_of(const walk *w, int domain)
 {
@@ -37,7 +52,10 @@ rows_of(const walk *w, int domain)
     const rlf_domain *d = rlf_domains_get(&w->graph->domains, domain);
     double most = INFINITY; /* also of what was not sized: a vocabulary */
     for (int i = 0; i < d->n_up; i++)
-        most = least(most, rows_of(w, d->up[i]));
+        if (d->n_up == 1)
+            most = rows_of(w, d->up[i]);
+        else if (d->up[i] != d->owner)
+            most = least(most, rows_below(w, d, d->up[i]));
     return *known = most;
 }
 

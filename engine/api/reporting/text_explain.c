@@ -82,6 +82,7 @@ put_level(const explainer *x, const rlf_value *v, rlf_buf *out)
     }
 }
 
+/* Of a part that a condition chooses the most that it can be. */
 static void
 put_set(const explainer *x, const rlf_value *v, rlf_buf *out)
 {
@@ -93,6 +94,8 @@ put_set(const explainer *x, const rlf_value *v, rlf_buf *out)
         return;
     }
     rlf_buf_puts(out, "a set of ");
+    if (set->origin >= 0 && v->node >= 0)
+        rlf_buf_puts(out, "at most ");
     put_rows(size->samples, "sample", out);
     if (size->samples > size->prompts) {
         rlf_buf_puts(out, " to ");
