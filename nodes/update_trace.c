@@ -19,9 +19,10 @@ static bool
 is_sample(const rlf_update *u, const rlf_update_group *g, uint32_t k)
 {
     const rlf_sample_trace *trace = rlf_sample_trace_of(u->call->env);
+    const rlf_rows *rows = rlf_update_set_of(g, k)->rows;
     uint32_t row;
-    return rlf_sample_trace_row(
-               trace, rlf_update_set_of(g, k)->rows->samples, &row) &&
+    return trace->sets[rows->set - trace->graph->sets.data] &&
+           rlf_sample_trace_row(trace, rows->samples, &row) &&
            row == rlf_update_row_of(g, k);
 }
 

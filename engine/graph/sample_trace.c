@@ -46,10 +46,13 @@ rlf_sample_trace_new(rlf_arena *arena, const rlf_graph *graph, uint32_t step,
         .least = UINT64_MAX};
     pthread_mutex_init(&t->mutex, NULL);
     t->domain = RLF_NEW_ARRAY(arena, bool, graph->domains.list.count);
+    t->sets = RLF_NEW_ARRAY(arena, bool, graph->sets.count);
     int from = chosen_from(graph, set);
     for (size_t i = 0; i < graph->sets.count; i++) {
         int whole = whole_of(graph, (int)i);
-        if (whole == set || (from >= 0 && whole == whole_of(graph, from)))
+        t->sets[i] =
+            whole == set || (from >= 0 && whole == whole_of(graph, from));
+        if (t->sets[i])
             t->domain[graph->sets.data[i].samples] = true;
     }
     return t;

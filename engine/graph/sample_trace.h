@@ -39,6 +39,7 @@ typedef struct rlf_sample_trace {
                         parts of that, and in what a collect chooses from */
     uint64_t number; /* its identity (rlf_space.identity) */
     bool *domain; /* per domain: the samples of one of these sets */
+    bool *sets;   /* per set: it is one of these sets */
     rlf_mutex mutex; /* entered for what follows */
     bool found;      /* a rank has made it */
     uint64_t least, most; /* numbers of the samples that its set has in the

@@ -140,11 +140,11 @@ is_same_as_neighbour(const series *s, size_t i)
 }
 
 /* Mean of five steps above ten, or above half a nat and five times that of all
- * steps before. */
+ * steps before, of which there are five. */
 static bool
 runs_away(const series *s, size_t i)
 {
-    enum { WINDOW = 5, BEFORE = 10 };
+    enum { WINDOW = 5, BEFORE = 5 };
     if (i + 1 < WINDOW)
         return false;
     double now = mean(s->value + i + 1 - WINDOW, WINDOW);

@@ -69,6 +69,16 @@ class Sample:
         return self._text("response") or ""
 
     @property
+    def finished(self) -> bool:
+        """It ended by itself; else max_new or the context cut it off."""
+        return self.get("finished", 0.0) == 1
+
+    @property
+    def length(self) -> int:
+        """Number of its tokens, the end token included."""
+        return len(self.tokens)
+
+    @property
     def tokens(self) -> List[int]:
         """The response as tokens of the model."""
         n = ctypes.c_size_t()

@@ -115,6 +115,7 @@ class Runs(unittest.TestCase):
         def judge(sample):
             seen["sample"] = sample
             seen["tokens"] = list(sample.tokens)
+            seen["length"], seen["finished"] = sample.length, sample.finished
             seen["length"] = sample["length"]
             seen["none"] = sample.get("none", 7)
             return 0

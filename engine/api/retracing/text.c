@@ -371,6 +371,8 @@ put_column(const json_t *fact, rlf_buf *out)
     rlf_buf_line(out, "  %s", text_of(fact, "name"));
     if (!expression)
         rlf_buf_line(out, ", by %s", text_of(fact, "by"));
+    if (!expression && json_array_size(json_object_get(fact, "values")) > 1)
+        rlf_buf_line(out, " at %s", text_of(fact, "on"));
     put_numbers(json_object_get(fact, "values"), from, out);
 }
 
