@@ -35,19 +35,31 @@ function scoreColumns(run) {
   return [...new Set([...known, ...like, ...hooks])].filter((i) => i >= 0);
 }
 
-// The score of each sample, with the name of the first column; null: there is
-// none.
+// The score of each sample: of the best column that has one; null: there is
+// none. `scoreOf` has the place of that column in `scoreNames`.
 async function loadScores(run) {
   if (run.scores !== undefined) return run.scores;
   const columns = scoreColumns(run);
   const out = columns.length ? (await loadNumbers(run, columns[0])).slice() : null;
-  for (const column of columns.slice(1)) {
-    const more = await loadNumbers(run, column);
-    for (let i = 0; i < out.length; i++) if (Number.isNaN(out[i])) out[i] = more[i];
+  run.scoreOf = new Uint16Array(out ? out.length : 0);
+  run.scoreNames = columns.map((column) => plain(run.samples.columns[column]));
+  for (let k = 1; k < columns.length; k++) {
+    const more = await loadNumbers(run, columns[k]);
+    for (let i = 0; i < out.length; i++) {
+      if (!Number.isNaN(out[i]) || Number.isNaN(more[i])) continue;
+      out[i] = more[i];
+      run.scoreOf[i] = k;
+    }
   }
   run.scores = out;
-  run.scoreName = out ? plain(run.samples.columns[columns[0]]) : "";
   return out;
+}
+
+// The names of the scores of those samples that have one, each once.
+function scoreNames(run, which) {
+  const columns = new Set();
+  for (const i of which) if (!Number.isNaN(run.scores[i])) columns.add(run.scoreOf[i]);
+  return [...columns].map((k) => run.scoreNames[k]);
 }
 
 // ---- which ones ----
@@ -338,7 +350,7 @@ async function throughTraining(run, whole, which) {
     svg.append(s("circle", { cx: x(whole.step[i]) + 3 * k, cy: y(numbers[i]), r: 4, class: "dot" },
       s("title", { text: `step ${whole.step[i]}: ${number(numbers[i])}` })));
   }
-  out.append(h("figcaption", {}, run.scoreName, " of the answers to this prompt, by step"), svg);
+  out.append(h("figcaption", {}, scoreNames(run, which).join(", "), " of the answers to this prompt, by step"), svg);
   return out;
 }
 
@@ -443,18 +455,20 @@ function recorded(run, whole, which) {
   return all > which.length ? ` recorded of ${all.toLocaleString("en")} (rlflow run --samples N records more)` : "";
 }
 
-// The mean score of those that are shown, of each set that has one.
+// The mean score of those that are shown, of each set that has one and of each
+// number that is one.
 function summary(run, whole, which, scores) {
   if (!scores || !which.length) return "";
-  const sets = new Map();
+  const means = new Map();
   for (const i of which) {
     if (Number.isNaN(scores[i])) continue;
-    const mean = sets.get(whole.set[i]) || { sum: 0, n: 0 };
+    const key = whole.set[i] + " " + run.scoreOf[i];
+    const mean = means.get(key) || { set: whole.set[i], name: run.scoreNames[run.scoreOf[i]], sum: 0, n: 0 };
     mean.sum += scores[i];
     mean.n++;
-    sets.set(whole.set[i], mean);
+    means.set(key, mean);
   }
-  return [...sets].map(([set, { sum, n }]) => `, ${run.scoreName} ${number(sum / n)} on average of these` +
+  return [...means.values()].map(({ set, name, sum, n }) => `, ${name} ${number(sum / n)} on average of these` +
     (run.samples.sets.length > 1 ? ` ${n} of ${plain(run.samples.sets[set])}` : "")).join("");
 }
 
