@@ -1086,8 +1086,9 @@ RLF_PUBLIC rlf_session *rlf_session_open_sample(rlf_record *record,
                                                 uint64_t step, const char *set,
                                                 uint64_t sample);
 /* The step that such a session goes on from, before it takes one; 0: from the
- * beginning. */
-RLF_PUBLIC uint64_t rlf_session_sample_from(const rlf_session *session);
+ * beginning. The program is compiled as by rlf_session_check; 0 where that
+ * fails. */
+RLF_PUBLIC uint64_t rlf_session_sample_from(rlf_session *session);
 /* After that step: all that was kept, as a JSON object (`json`; its members are
  * in rlflow(1)), or as a text in lines. NULL before it. */
 RLF_PUBLIC const char *rlf_session_sample_trace(rlf_session *session, int json);

@@ -44,6 +44,13 @@ whole_model(const rlf_session *s, const char *name)
     }
     const rlf_model_object *object = rlf_run_opened(s->run).resource[i];
     rlf_model *m = object->model;
+    if (object->base) {
+        rlf_why(s,
+                "'%s' is the base of a model with adapters: its weights are "
+                "those of its files",
+                name);
+        return NULL;
+    }
     const char *why = !m ? "is on other ranks"
                       : m->table->cut.ranks > 1 || m->table->cut.stages > 1
                           ? "is cut into parts"
@@ -53,8 +60,8 @@ whole_model(const rlf_session *s, const char *name)
     if (!why)
         return m;
     rlf_why(s,
-            "the weights of '%s' cannot be looked at, for it %s: "
-            "rlf_session_gather copies them, rlf_session_save writes them",
+            "the weights of '%s' cannot be looked at, for it %s: they can be "
+            "gathered, or saved with a checkpoint",
             name, why);
     return NULL;
 }
@@ -127,6 +134,15 @@ rlf_weights_free(rlf_session *s)
 
 /* ---- gathered ---- */
 
+/* Is it the base of a model with adapters? Its weights are those of its files,
+ * and no rank has them as a model's. */
+static bool
+is_base(const rlf_session *s, size_t model)
+{
+    const rlf_model_object *object = rlf_run_opened(s->run).resource[model];
+    return object->base;
+}
+
 const char *
 rlf_session_gathers(rlf_session *s, size_t i)
 {
@@ -140,7 +156,7 @@ rlf_session_gathers(rlf_session *s, size_t i)
     }
     for (size_t k = 0; k < s->graph->resources.count; k++) {
         const rlf_resource *r = &s->graph->resources.data[k];
-        if (r->class->model && i-- == 0)
+        if (r->class->model && !is_base(s, k) && i-- == 0)
             return r->name;
     }
     return NULL;
@@ -157,6 +173,11 @@ rlf_session_gather(rlf_session *s, const char *model)
     int i = find_model(s, model);
     if (i < 0)
         return rlf_call_refuse(s, "the program has no model '%s'", model);
+    if (is_base(s, (size_t)i))
+        return rlf_call_refuse(s,
+                               "'%s' is the base of a model with adapters, and "
+                               "its weights are those of its files",
+                               model);
     rlf_gathered_free(&s->answer.gathered);
     if (!s->leads)
         return RLF_RESULT_OK;

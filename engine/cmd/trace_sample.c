@@ -67,8 +67,10 @@ trace(const rlf_command_line *line, rlf_record *record, uint64_t step,
     rlf_result result = rlf_session_status(s);
     if (result == RLF_RESULT_OK && o[RLF_OPTION_DIAG].given)
         rlf_session_set(s, "--diag", o[RLF_OPTION_DIAG].text);
-    if (result == RLF_RESULT_OK)
+    if (result == RLF_RESULT_OK) {
         announce(record, rlf_session_sample_from(s), step);
+        result = rlf_session_status(s);
+    }
     while (result == RLF_RESULT_OK && rlf_session_steps(s) < step)
         result = rlf_session_step(s);
     rlf_cmd_warnings(s);

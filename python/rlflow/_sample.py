@@ -71,7 +71,7 @@ class Sample:
     @property
     def finished(self) -> bool:
         """It ended by itself; else max_new or the context cut it off."""
-        return self.get("finished", 0.0) == 1
+        return bool(self.get("finished", 0.0) == 1)
 
     @property
     def length(self) -> int:

@@ -377,6 +377,22 @@ class WeightsTest(unittest.TestCase):
             self.assertTrue(numpy.array_equal(got[name], want[name]),
                             (where, name))
 
+    def test_base(self):
+        """The base of a model with adapters has no weights of its own."""
+        text = (PROGRAM % "host()").replace("hook  judge", "model ref = "
+                                            "base(actor)\nhook  judge")
+        text = text.replace("lm(start", "lm(start, lora: lora(rank: 2, alpha: 2)")
+        text = text.replace("report", "far = ref.logprob(roll)\n"
+                            "    report far = mean(far over batch)\n    report")
+        with rlflow.open(text=text, start=ARITH, file=ROWS,
+                         options={"steps": 1}) as run:
+            run.hook("judge", right)
+            run.step()
+            self.assertEqual(run.models, ["actor"])
+            with self.assertRaisesRegex(rlflow.UsageError, "base of a model"):
+                run.weights("ref")
+            self.assertEqual(run.steps, 1)
+
     def test_frozen(self):
         """A model that is not trained has the weights of its files; of adapters
         there are these, with the numbers of the checkpoint."""

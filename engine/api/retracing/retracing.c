@@ -125,13 +125,17 @@ set_up(rlf_session *s, rlf_record *record)
 
 /* ---- the step to go on from ---- */
 
+/* A checkpoint has what was sampled ahead for later steps: once the program is
+ * known, one from before the sample was made is taken. */
 static rlf_status
 find_origin(rlf_session *s, rlf_err *err)
 {
     rlf_checkpoints all;
+    uint64_t ahead = s->graph ? s->graph->ahead : 0;
     RLF_TRY(rlf_checkpoints_list(s->retraced.directory, s->arena, err, &all));
+    s->retraced.from = 0;
     for (size_t i = 0; i < all.count; i++)
-        if (all.steps[i] < s->retraced.step)
+        if (all.steps[i] + ahead < s->retraced.step)
             s->retraced.from = all.steps[i];
     return RLF_OK;
 }
@@ -197,9 +201,12 @@ rlf_session_open_sample(rlf_record *record, uint64_t step, const char *set,
 }
 
 uint64_t
-rlf_session_sample_from(const rlf_session *s)
+rlf_session_sample_from(rlf_session *s)
 {
-    return s ? s->retraced.from : 0;
+    if (!s || !s->retraced.directory || rlf_session_check(s) != RLF_RESULT_OK ||
+        find_origin(s, &s->err) < 0)
+        return 0;
+    return s->retraced.from;
 }
 
 /* ---- while it runs ---- */
@@ -223,6 +230,7 @@ rlf_retraced_begin(rlf_session *s, rlf_err *err)
 {
     if (!s->retraced.directory)
         return RLF_OK;
+    RLF_TRY(find_origin(s, err));
     int set = rlf_sampled_set(s->graph, s->retraced.set);
     if (set < 0)
         return rlf_fail(err, RLF_USER, "the program has no responses%s%s%s",
