@@ -28,15 +28,27 @@ find_columns(rlf_record *record, rlf_recorded_rank_column *out)
     return found == (1 << RLF_TIME_PARTS) - 1;
 }
 
-/* The first row of the last `steps` steps. */
+/* The first row of the step that the row before `end` is of. */
+static size_t
+step_begins(const rlf_recorded_rank_column *c, size_t end)
+{
+    size_t at = end - 1;
+    while (at > 0 && c->step[at - 1] == c->step[end - 1])
+        at--;
+    return at;
+}
+
+/* The first row of the last `steps` steps, as far as they have as many ranks as
+ * the last one: a run may be resumed on others. */
 static size_t
 first_row(const rlf_recorded_rank_column *c, uint64_t steps)
 {
-    size_t at = c->n;
-    for (uint64_t seen = 0; at > 0; at--) {
-        seen += at == c->n || c->step[at - 1] != c->step[at];
-        if (seen > steps)
+    size_t at = c->n, ranks = c->n ? c->n - step_begins(c, c->n) : 0;
+    for (uint64_t seen = 0; at > 0 && seen < steps; seen++) {
+        size_t begins = step_begins(c, at);
+        if (at - begins != ranks)
             break;
+        at = begins;
     }
     return at;
 }

@@ -21,8 +21,9 @@ typedef struct rlf_rank_seconds {
     double all, busy;               /* of them together; without waiting */
 } rlf_rank_seconds;
 
-/* Ranks that have rows in the last `steps` steps, the busiest first: *n of them,
- * the caller's (free). NULL: there are none. */
+/* Ranks in the last `steps` steps, but those before the number of ranks last
+ * changed, the busiest first: *n of them, the caller's (free). NULL: there are
+ * none. */
 rlf_rank_seconds *rlf_rank_times_read(rlf_record *record, uint64_t steps,
                                    size_t *n);
 /* The mean of n ranks, at least one. */

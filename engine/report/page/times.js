@@ -17,9 +17,21 @@ function timeline(run) {
   return { n: all ? all.n : 0, first: (i) => all.step[i], last: (i) => all.step[i], parts: (from, to) => metric.map((m) => mean(m, from, to)) };
 }
 
+// The mean of all steps: step by step, for a run may be resumed on other ranks.
+function meanStep(line) {
+  const sums = PARTS.map(() => 0);
+  let steps = 0;
+  for (let i = 0; i < line.n; i++) {
+    const weight = line.last(i) - line.first(i) + 1;
+    line.parts(i, i + 1).forEach((x, k) => { sums[k] += weight * (x || 0); });
+    steps += weight;
+  }
+  return sums.map((x) => x / Math.max(1, steps));
+}
+
 function totalBar(run) {
   const line = timeline(run);
-  const parts = line.parts(0, line.n);
+  const parts = meanStep(line);
   const sum = parts.reduce((a, b) => a + b, 0) || 1;
   return h("div", { class: "total" },
     h("span", { class: "name", text: run.name }), partsBar(parts, sum, `${run.name}: ${partsText(parts)}`),
