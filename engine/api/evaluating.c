@@ -173,8 +173,6 @@ rlf_evaluating_options(rlf_session *s)
         return NULL;
     rlf_evaluate *how = &s->calls.evaluating->how;
     how->samples = s->options.each;
-    if (!how->samples && rlf_session_given(s, "--samples"))
-        how->samples = s->options.samples; /* as the command calls it */
     how->temperature = s->options.sampling.temperature;
     how->limit = s->options.limit;
     bool on_cpu = strcmp(rlf_session_backend(s)->name, "cpu") == 0;

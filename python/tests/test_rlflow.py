@@ -260,9 +260,6 @@ class Runs(unittest.TestCase):
             self.assertEqual((seen[-1], score.prompts, score.all), (400,) * 3)
         with rlflow.open(program, options={"limit": 40, "n": 2}) as s:
             two = s.evaluate(ARITH)["accuracy"]
-        # as `rlflow eval` calls it
-        with rlflow.open(program, options={"limit": 40, "samples": 2}) as s:
-            self.assertEqual(s.evaluate(ARITH)["accuracy"].samples, 2)
             self.assertGreaterEqual(two.pass_at(2), two.pass_at(1))
             found = s.compare("accuracy", score)
             self.assertEqual(found.prompts, 40)
