@@ -217,10 +217,11 @@ class Session:
         directory, then KeyboardInterrupt; the run has ended. A second one is not
         held up: the session is at work until the step is done."""
         self._alive()
-        for hook in self._hooks.values():
-            hook.forget()
 
         def work(at: int) -> int:
+            # not of a step that is refused while another one is at work
+            for hook in self._hooks.values():
+                hook.forget()
             result = lib.rlf_session_step(at)
             self._metrics, self._steps = _metrics(at), lib.rlf_session_steps(at)
             return result
