@@ -13,7 +13,7 @@ typedef struct uses {
     size_t count;
 } uses;
 
-/* What is declared at a place, and its uses: of each document, in the order of
+/* The declaration at a place and its uses: of each document, in the order of
  * the server's. */
 typedef struct found {
     rlf_program_place definition; /* its path is a copy */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is read of these bytes: the messages with a '|' behind each, then END or
- * the reason. */
+/* The reader's result for these bytes: the messages with a '|' behind each, then
+ * END or the reason. */
 static const char *
 read_all(const char *bytes, size_t n, char *out)
 {

@@ -575,7 +575,7 @@ test_findings(void)
     rlf_record_close(good);
 }
 
-/* What is never right, and what stops for a few of many steps. */
+/* Metrics of what is never right, and metrics that stop for a few steps. */
 static void
 test_whole_findings(void)
 {

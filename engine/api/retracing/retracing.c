@@ -264,7 +264,7 @@ rlf_retraced_close(rlf_session *s)
 
 /* ---- what came of it ---- */
 
-/* The line of the sample as this session made it; NULL: it did not. */
+/* The line of the sample as it was made again; NULL: it was not made. */
 static const char *
 line_of(rlf_session *s)
 {

@@ -296,7 +296,7 @@ is_there(const char *path, struct stat *out)
     return lstat(path, out) == 0;
 }
 
-/* What is there once it is open, by which it is known again. */
+/* The file that was opened, by which it is known again. */
 static rlf_status
 look(project *p, rlf_err *err)
 {
